@@ -99,7 +99,7 @@ static void test_class_changed(void **state)
 	scene_changed();
 	assert_int_equal(eval(1200), 0);
 	/* The kernel could not let go of it: until it can. */
-	policy_failed(&st, &(struct policy_decision){
+	policy_failed(&set, &st, &(struct policy_decision){
 		.knob = SWIFTRDMA_KNOB_LEVEL, .job = "kv", .undo = true,
 		.release = true, .has_old = true, .old = 2,
 	});
@@ -163,13 +163,13 @@ static void test_failed(void **state)
 	p->cooldown = 500 * MS;
 	util(0.9);
 	assert_int_equal(eval(1000), 1);
-	policy_failed(&st, &out[0]);
+	policy_failed(&set, &st, &out[0]);
 	assert_int_equal(policy_n_held(&st), 0);
 	assert_int_equal(eval(1100), 0);
 	assert_int_equal(eval(1500), 1);
 	assert_true(out[0].old == 0 && out[0].new == 1);
 	assert_int_equal(eval(2000), 1);
-	policy_failed(&st, &out[0]);
+	policy_failed(&set, &st, &out[0]);
 	assert_int_equal(eval(2500), 1);
 	assert_true(out[0].old == 1 && out[0].new == 2);
 }

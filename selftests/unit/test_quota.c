@@ -202,7 +202,7 @@ static void test_max_steps(void **state)
 	util(0.9);
 	assert_int_equal(eval(5000), 1);
 	/* What could not be done was no step. */
-	policy_failed(&st, &out[0]);
+	policy_failed(&set, &st, &out[0]);
 	assert_int_equal(eval(6000), 1);
 	assert_int_equal(out[0].steps_left, 1);
 }
@@ -262,6 +262,65 @@ static void test_causes(void **state)
 	p->cause = CAUSE_NONE;
 	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
 	assert_int_equal(eval(4000), 2);
+}
+
+/*
+ * An act that fails as a whole is none: it keeps no other cause waiting, and leaves the rate to others. Both
+ * policies of a cause may fail in one tick.
+ */
+static void test_failed_cause(void **state)
+{
+	struct policy *p = add("port", "job kv", "port.util > 80%", "job.level += 1", "port.util < 60%");
+	struct policy *u = add("uar", "job kv", "uar.coactive > 50%", "job.weight += 1; job.credits = 9",
+			       "uar.coactive < 20%");
+	struct policy *v = add("place", "job kv", "uar.coactive > 50%", "job.max_qps = 7",
+			       "uar.coactive < 20%");
+
+	(void)state;
+	p->cause = CAUSE_PORT;
+	u->cause = v->cause = CAUSE_UAR;
+	u->cooldown = v->cooldown = 500 * MS;
+	u->rate = 0.1;
+	set.settle = 1000 * MS;
+	util(0.88);
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	assert_int_equal(eval(1000), 3);
+	for (int i = 0; i < 3; i++) {
+		assert_int_not_equal(out[i].policy, 0);
+		policy_failed(&set, &st, &out[i]);
+	}
+	assert_int_equal(policy_n_held(&st), 0);
+	assert_int_equal(eval(1100), 1);
+	assert_int_equal(out[0].policy, 0);
+	/* The cause of the port's policy settles now, as it would have without the others. */
+	assert_int_equal(eval(1700), 1);
+	assert_int_equal(out[0].policy, 0);
+	/* The others are asked again, though their rate has no second act yet. */
+	assert_int_equal(eval(2800), 3);
+	assert_int_not_equal(out[0].policy, 0);
+}
+
+/* An act of which a part was carried out is one. */
+static void test_failed_in_part(void **state)
+{
+	struct policy *p = add("port", "job kv", "port.util > 80%", "job.level += 1", "port.util < 60%");
+	struct policy *u = add("uar", "job kv", "uar.coactive > 50%", "job.weight += 1; job.max_qps = 7",
+			       "uar.coactive < 20%");
+
+	(void)state;
+	p->cause = CAUSE_PORT;
+	u->cause = CAUSE_UAR;
+	u->max_steps = 2;
+	set.settle = 1000 * MS;
+	util(0.88);
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(eval(1000 + 100 * i), 2);
+		assert_int_equal(out[1].policy, 1);
+		assert_int_equal(out[1].steps_left, 1 - i);
+		policy_failed(&set, &st, &out[1]);
+	}
+	assert_int_equal(eval(1200), 0);
 }
 
 /* A knob that goes back and forth is waited for ever longer. */
@@ -360,7 +419,7 @@ static void test_migrate(void **state)
 	assert_int_equal(eval(3000), 0);
 	assert_int_equal(policy_held(&st, &pos, out, DECISIONS), 2);
 	assert_true(out[0].has_qp && out[0].qpn == 18 && out[0].new == 3);
-	policy_failed(&st, &(struct policy_decision){
+	policy_failed(&set, &st, &(struct policy_decision){
 		.job = "kv", .has_qp = true, .dev_index = 0, .qpn = 17, .serial = 17,
 		.knob = SWIFTRDMA_KNOB_UAR, .new = 3 });
 	assert_int_equal(policy_n_held(&st), 1);
@@ -370,6 +429,29 @@ static void test_migrate(void **state)
 	assert_true(out[0].has_qp && out[0].release && out[0].qpn == 18);
 	assert_int_equal(policy_n_held(&st), 0);
 	assert_int_equal(eval(5000), 0);
+}
+
+/* Moves that fail are no steps, so the policy acts when a move can succeed. */
+static void test_migrate_fails(void **state)
+{
+	struct policy *p = add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
+			       "uar.coactive < 20%");
+
+	(void)state;
+	p->max_steps = 2;
+	add_uar(3, 1);
+	scene_changed();
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	signal_set(&sig, SIG_UAR_WR_RATE, 0, 1000);
+	for (unsigned int i = 0; i < 5; i++) {
+		assert_int_equal(eval(1000 + 100 * i), 1);
+		assert_int_equal(out[0].steps_left, 1);
+		policy_failed(&set, &st, &out[0]);
+	}
+	assert_int_equal(policy_n_held(&st), 0);
+	assert_int_equal(eval(2000), 1);
+	assert_int_equal(eval(2100), 1);
+	assert_int_equal(out[0].steps_left, 0);
 }
 
 /* However little there is to do on the UARs of others: they are not its own. */
@@ -549,9 +631,12 @@ int main(void)
 		EVAL_TEST(test_max_steps),
 		EVAL_TEST(test_rate_and_order),
 		EVAL_TEST(test_causes),
+		EVAL_TEST(test_failed_cause),
+		EVAL_TEST(test_failed_in_part),
 		EVAL_TEST(test_damping),
 		EVAL_TEST(test_best_effort_is_left_something),
 		EVAL_TEST(test_migrate),
+		EVAL_TEST(test_migrate_fails),
 		EVAL_TEST(test_migrate_within_context),
 		EVAL_TEST(test_migrate_nowhere),
 		EVAL_TEST(test_migrate_by_process),

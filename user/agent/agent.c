@@ -226,7 +226,7 @@ static void send_one_by_one(struct agent *a, const struct policy_decision *d,
 		if (send_batch(a, &d[i], 1, &batch) < 0) {
 			log_msg(LOG_ERR, "not done: job %s: %s: %s", d[i].job,
 				d[i].reason, io_error(a->io));
-			policy_failed(&a->state, &d[i]);
+			policy_failed(&a->cfg.policies, &a->state, &d[i]);
 		} else if (say) {
 			log_decision(&a->cfg.policies.v[d[i].policy], &d[i],
 				     false, batch, a->snap[a->cur].time);
@@ -286,7 +286,7 @@ static size_t drop_unenforceable(struct agent *a, struct policy_decision *d, siz
 				d[i].job, d[i].reason, d[i].knob == SWIFTRDMA_KNOB_UAR ?
 				" with SWIFTRDMA_MOVE=yes" : "", vocab_knob(d[i].knob)->name);
 		a->without_library |= 1u << d[i].knob;
-		policy_failed(&a->state, &d[i]);
+		policy_failed(&a->cfg.policies, &a->state, &d[i]);
 	}
 	return left;
 }

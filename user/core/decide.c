@@ -441,6 +441,16 @@ bool decide_would_change(struct eval *e, const struct policy_slot *slot, uint32_
 	return false;
 }
 
+static void note_cause(struct policy_slot *slot, enum cause cause, uint64_t now)
+{
+	if (!slot->caused.known || slot->caused.at != now) {
+		slot->caused_before = slot->caused;
+		slot->cause_acts = 0;
+	}
+	slot->caused = (struct policy_caused){ .known = true, .cause = cause, .at = now };
+	slot->cause_acts++;
+}
+
 void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		uint32_t job, const struct cond *c, const struct binding *b,
 		uint32_t others, unsigned int *turned)
@@ -488,11 +498,9 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		    e->s->snap->ports[b->at[OBJ_PORT]].index : POLICY_NO_PLACE;
 	if (p->rate > 0)
 		e->st->budgets[n].left -= 1;
-	if (p->cause != CAUSE_NONE) {
-		slot->cause = p->cause;
-		slot->caused = true;
-		slot->cause_at = e->now;
-	}
+	run->standing = done;
+	if (p->cause != CAUSE_NONE)
+		note_cause(slot, p->cause, e->now);
 }
 
 /* True: an undo has reached the value from before the policy's first act. */
@@ -570,6 +578,7 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 	run->acted = true;
 	run->last = e->now;
 	run->tick = e->st->ticks;
+	run->standing = 0;
 	run->active = left;
 	if (!left)
 		run->steps = 0;

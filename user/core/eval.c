@@ -140,7 +140,7 @@ enum {
 /* True: the settle time of the last act is not over, so only policies of the same cause act. */
 static bool is_settling(const struct eval *e, const struct policy_slot *slot)
 {
-	return slot->caused && e->now - slot->cause_at < e->set->settle &&
+	return slot->caused.known && e->now - slot->caused.at < e->set->settle &&
 	       !e->st->at_once;
 }
 
@@ -246,7 +246,7 @@ static void eval_job(struct eval *e, struct policy_slot *slot, const struct poli
 	}
 	causes &= ~(1u << CAUSE_NONE);
 	if (causes && is_settling(e, slot))
-		cause = slot->cause;
+		cause = slot->caused.cause;
 	else if (causes & (causes - 1))
 		cause = find_strongest_cause(e, entry, truth, by, where);
 	if (cause != CAUSE_NONE)

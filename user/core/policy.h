@@ -120,6 +120,8 @@ struct policy_run {
 	double from[POLICY_STEPS];	/* values of the knobs before the first act on each */
 	uint32_t dev, port;	/* where the state was true at the last act; or POLICY_NO_PLACE */
 	uint64_t tick;		/* of the last act or undo */
+	/* Decisions of the last act that policy_failed() has not taken back; 0: of an undo. */
+	unsigned int standing;
 };
 
 /* Changes of direction of a knob of a job. */
@@ -158,6 +160,13 @@ struct policy_evidence {
 };
 
 /* Run state of all policies on one job. */
+/* A cause for which a policy acted. */
+struct policy_caused {
+	bool known;		/* a policy with a cause has acted */
+	enum cause cause;
+	uint64_t at;
+};
+
 struct policy_slot {
 	bool used, seen;
 	uint32_t job;
@@ -169,9 +178,12 @@ struct policy_slot {
 	struct policy_turns turns[POLICY_KNOBS];
 	struct policy_moved moved[POLICY_MOVED];
 	uint32_t n_moved;
-	enum cause cause;	/* of the last act, if .caused */
-	bool caused;
-	uint64_t cause_at;
+	/*
+	 * Of the last act, and of those before that time. Acts of one time have one cause; .cause_acts of
+	 * them have not failed.
+	 */
+	struct policy_caused caused, caused_before;
+	uint32_t cause_acts;
 	/* Per policy; separate from the fields that every tick reads. */
 	struct policy_run *runs;
 	struct policy_evidence *evidence;
@@ -272,8 +284,12 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 void policy_explain(const struct policy_set *set, struct policy_state *st,
 		    const struct signals *s, struct policy_decision *d, size_t n);
 
-/* Takes back a decision that could not be carried out. */
-void policy_failed(struct policy_state *st, const struct policy_decision *d);
+/*
+ * Takes back a decision that could not be carried out. An act of which nothing was carried out counts as
+ * none: it leaves steps, rate and cause as they were. @set is the one that decided.
+ */
+void policy_failed(const struct policy_set *set, struct policy_state *st,
+		   const struct policy_decision *d);
 
 /* Lists the overrides that should be in force, from entry *@pos on. Returns their number. */
 size_t policy_held(const struct policy_state *st, size_t *pos, struct policy_decision *out,

@@ -93,9 +93,9 @@ bool policy_adopt(const struct policy_set *set, struct policy_state *st,
 	adopt_run(&slot->runs[n], p, &snap->jobs[i], o, snap->time);
 	adopt_evidence(&slot->evidence[n], snap, o);
 	if (p->cause != CAUSE_NONE) {
-		slot->cause = p->cause;
-		slot->caused = true;
-		slot->cause_at = snap->time;
+		slot->caused = (struct policy_caused){
+			.known = true, .cause = p->cause, .at = snap->time,
+		};
 	}
 	st->ordered = false;
 	return true;

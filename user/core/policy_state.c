@@ -110,7 +110,24 @@ static bool holds_any(const struct policy_slot *slot, uint32_t policy)
 	return false;
 }
 
-void policy_failed(struct policy_state *st, const struct policy_decision *d)
+/* Nothing of the last act of policy @n was carried out. */
+static void take_back_act(const struct policy_set *set, struct policy_state *st,
+			  struct policy_slot *slot, uint32_t n)
+{
+	const struct policy *p = &set->v[n];
+	struct policy_run *run = &slot->runs[n];
+
+	if (run->steps)
+		run->steps--;
+	if (p->rate > 0)
+		st->budgets[n].left += 1;
+	if (p->cause != CAUSE_NONE && slot->caused.at == run->last && slot->cause_acts &&
+	    !--slot->cause_acts)
+		slot->caused = slot->caused_before;
+}
+
+void policy_failed(const struct policy_set *set, struct policy_state *st,
+		   const struct policy_decision *d)
 {
 	struct policy_slot *slot = find_slot_by_name(st, d->job);
 	struct policy_run *run;
@@ -120,12 +137,14 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 		return;
 	/* A policy that no longer applies to the job may hold a knob again. */
 	st->ordered = false;
+	run = &slot->runs[d->policy];
+	/* .last stays, so a failed act is repeated only after the cooldown. */
+	if (!d->undo && !d->release && d->tick == run->tick && run->standing && !--run->standing)
+		take_back_act(set, st, slot, d->policy);
 	if (d->has_qp) {
 		note_failed_move(slot, d);
 		return;
 	}
-	run = &slot->runs[d->policy];
-	/* .last stays, so a failed act is repeated only after the cooldown. */
 	if (d->undo) {
 		slot->held[d->knob] = true;
 		slot->holder[d->knob] = d->policy;
@@ -133,8 +152,6 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 		run->active = true;
 		return;
 	}
-	if (run->steps)
-		run->steps--;
 	/* Nothing is held if a held value could not be set again, or a first step failed. */
 	if ((d->has_old && d->old == d->new) ||
 	    (run->has_from[i] == d->has_old && (!d->has_old || run->from[i] == d->old))) {
@@ -264,9 +281,7 @@ static void carry_slot(const struct policy_set *set, struct policy_slot *to,
 	to->since = from->since;
 	memcpy(to->name, from->name, sizeof(to->name));
 	memcpy(to->turns, from->turns, sizeof(to->turns));
-	to->cause = from->cause;
 	to->caused = from->caused;
-	to->cause_at = from->cause_at;
 	for (i = 0; i < old_set->n; i++) {
 		const struct policy *p = find_same_policy(set, &old_set->v[i]);
 		size_t n;
