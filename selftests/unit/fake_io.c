@@ -204,10 +204,12 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 		memset(fake.level, -1, sizeof(fake.level));
 		return 0;
 	}
-	if (!*lease)
+	/* A lease keeps the rank that it began with. */
+	if (!*lease) {
 		*lease = fake.lease = ++fake.last_lease;
+		fake.rank = rank;
+	}
 	fake.ttl_ms = ttl_ms;
-	fake.rank = rank;
 	fake.lease_end = fake.scene.s.time + ttl_ms * MS;
 	if (batch)
 		*batch = ++fake.last_batch;

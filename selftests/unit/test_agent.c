@@ -54,6 +54,38 @@ static void test_acts_and_gives_back(void **state)
 	assert_int_equal(fake.level[2], -1);
 }
 
+/* A reloaded file may have another rank, which the overrides in force get, too. */
+static void test_changes_rank(void **state)
+{
+	char text[sizeof(policy)];
+	struct config cfg;
+	uint64_t was;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 0.95);
+	assert_int_equal(fake.level[1], 1);
+	was = fake.lease;
+	memcpy(text, policy, sizeof(text));
+	memcpy(strstr(text, "rank: 42"), "rank: 43", 8);
+	load_config(&cfg, text);
+	agent_reload(&agent, &cfg);
+	assert_int_not_equal(fake.lease, was);
+	assert_int_equal(agent.lease, fake.lease);
+	assert_int_equal(fake.rank, 43);
+	assert_int_equal(fake.level[1], 1);
+	/* The same file again changes nothing. */
+	was = fake.lease;
+	load_config(&cfg, text);
+	agent_reload(&agent, &cfg);
+	assert_int_equal(fake.lease, was);
+	tick(100, 0.1);
+	for (int i = 0; i < 4; i++)
+		tick(100, 0.1);
+	assert_int_equal(fake.level[1], -1);
+	assert_int_equal(fake.lease, 0);
+}
+
 static void test_keeps_the_lease(void **state)
 {
 	int i;
@@ -589,7 +621,8 @@ static void test_not_allowed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_acts_and_gives_back), T(test_keeps_the_lease), T(test_lease_ran_out),
+		T(test_acts_and_gives_back),
+		T(test_changes_rank), T(test_keeps_the_lease), T(test_lease_ran_out),
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_reload_longer_lease), T(test_one_job_gone),
 		T(test_without_library), T(test_settings), T(test_settings_default),

@@ -310,6 +310,32 @@ static void test_results(void **state)
 	assert_int_equal(agent.n_due, 0);
 }
 
+/* A device that answers late has its result reported twice, and both are logged. */
+static void test_late_results(void **state)
+{
+	struct snap_action is = { .knob = SWIFTRDMA_KNOB_LEVEL, .value = 1, .job = "kv",
+				  .qps = 2, .qps_pending = 2 };
+	const char *text;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	fake.event = (struct snap_event){ .kind = SNAP_EVENT_ACTION, .action = &is,
+					  .batch = fake.last_batch };
+	assert_true(agent_awaits_results(&agent));
+	for (unsigned int i = 0; i < 2; i++) {
+		is.qps_done = 2 * i;
+		is.qps_pending = 2 - 2 * i;
+		fake.events_due = 1;
+		begin_capture(stderr, LOG_INFO, false);
+		agent_events(&agent);
+		text = end_capture();
+		assert_says(text, i ? "2 QPs, 2 done, 0 to be tried again" : "2 QPs, 0 done, 2 to be tried again");
+		assert_false(agent_awaits_results(&agent));
+	}
+	assert_int_equal(agent.n_due, 0);
+}
+
 static const char *lose_events(void)
 {
 	fake.event = (struct snap_event){ .kind = SNAP_EVENT_LOST,
@@ -403,7 +429,7 @@ int main(void)
 		T(test_logged), T(test_by_p99), T(test_by_latency), T(test_passed_over), T(test_imbalance),
 		T(test_hint), T(test_said_too_often), T(test_too_many_kinds),
 		T(test_index),
-		T(test_results), T(test_results_lost), T(test_release_lost),
+		T(test_results), T(test_late_results), T(test_results_lost), T(test_release_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

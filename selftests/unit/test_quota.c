@@ -230,6 +230,21 @@ static void test_rate_and_order(void **state)
 	assert_string_equal(out[0].job, "bulk");
 }
 
+/* In a simulation, whose time is shorter than the file's, a second's acts are as many. */
+static void test_burst(void **state)
+{
+	struct policy *p = add("p", "job", "port.util > 80%", "job.level += 1", "port.util < 60%");
+
+	(void)state;
+	p->rate = 200;
+	p->burst = 1;
+	util(0.9);
+	assert_int_equal(eval(1000), 1);
+	assert_int_equal(out[0].acts_left, 0);
+	assert_int_equal(eval(1001), 0);
+	assert_int_equal(eval(1005), 1);
+}
+
 /* The cause whose signals are furthest beyond their bounds. */
 static void test_causes(void **state)
 {
@@ -630,6 +645,7 @@ int main(void)
 		EVAL_TEST(test_scale),
 		EVAL_TEST(test_max_steps),
 		EVAL_TEST(test_rate_and_order),
+		EVAL_TEST(test_burst),
 		EVAL_TEST(test_causes),
 		EVAL_TEST(test_failed_cause),
 		EVAL_TEST(test_failed_in_part),

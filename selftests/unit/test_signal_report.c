@@ -435,6 +435,18 @@ static void test_mixed(void **state)
 	update(was, is);
 	is_about(SIG_JOB_WR_RATE, KV, 5000, 0.001);
 	is_absent(SIG_JOB_BYTE_RATE, KV);
+	/* A count that the kernel did not tell before did not begin now: its provider was loaded. */
+	was->jobs[KV].stats[0].has = 0;
+	update(was, is);
+	is_absent(SIG_JOB_WR_RATE, KV);
+	was->jobs[KV].stats[0].has = SNAP_WRS;
+	is->jobs[KV].stats[0].has |= SNAP_DOORBELLS;
+	is->jobs[KV].stats[0].doorbells = 700;
+	update(was, is);
+	is_absent(SIG_JOB_DOORBELL_RATE, KV);
+	was->jobs[KV].stats[0].has |= SNAP_DOORBELLS;
+	update(was, is);
+	is_about(SIG_JOB_DOORBELL_RATE, KV, 7000, 0.001);
 	/* All have it, and the kernel counts too. */
 	is->qps[2].job = 2;
 	update(was, is);

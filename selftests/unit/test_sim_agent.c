@@ -353,7 +353,7 @@ static void test_hurry(void **state)
 	assert_true(held == 5000000);
 	assert_int_equal(p->cooldown, 50000000);
 	assert_int_equal(p->undo_hold, 25000000);
-	assert_true(p->rate == 600);
+	assert_true(p->rate == 600 && p->burst == 3);
 	config_free(&cfg);
 }
 

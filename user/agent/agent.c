@@ -655,8 +655,29 @@ static void release_dropped(struct agent *a, size_t n)
 		log_msg(LOG_INFO, "... and %zu more releases", n - fit);
 }
 
+/*
+ * All overrides under leases of another rank. A lease cannot change its rank, so new leases take over
+ * before the old ones end.
+ */
+static void change_rank(struct agent *a)
+{
+	uint64_t old = a->lease, new;
+
+	if (!a->io || a->opt.dry_run)
+		return;
+	/* The old lease runs out when the next reading has brought the settings under a new one. */
+	agent_settings_lost(a);
+	if (!old || reissue_overrides(a) < 0)
+		return;
+	new = a->lease;
+	a->lease = old;
+	end_lease(a);
+	a->lease = new;
+}
+
 void agent_reload(struct agent *a, struct config *cfg)
 {
+	const bool other_rank = cfg->rank != a->cfg.rank;
 	struct policy_state st;
 
 	policy_state_init(&st);
@@ -680,6 +701,8 @@ void agent_reload(struct agent *a, struct config *cfg)
 	a->hinted = false;
 	a->dropped_said = false;
 	agent_publish(a);
+	if (other_rank)
+		change_rank(a);
 	/* If the new file has longer leases, the present ones would be renewed too late. */
 	agent_renew(a);
 	/* Jobs of the new file may reuse numbers of the old file's jobs. */

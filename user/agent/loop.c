@@ -241,7 +241,7 @@ int agent_once(struct agent *a)
 	if (!a->acts && !policy_n_held(&a->state))
 		log_msg(LOG_INFO, "nothing to do: no policy's state is true");
 	pfd = (struct pollfd){ .fd = a->events_fd, .events = POLLIN };
-	while (a->n_due && a->events_fd >= 0 && poll(&pfd, 1, 1000) > 0)
+	while (agent_awaits_results(a) && a->events_fd >= 0 && poll(&pfd, 1, 1000) > 0)
 		agent_events(a);
 	return EXIT_SUCCESS;
 }

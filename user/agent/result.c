@@ -28,7 +28,7 @@ void agent_due_add(struct agent *a, uint64_t batch, size_t n)
 		drop_due(a, 0, a->n_due + add - AGENT_DUE);
 	for (i = 0; i < add; i++)
 		a->due[a->n_due++] = (struct agent_due){
-			batch, i, a->batch[i],
+			.batch = batch, .index = i, .action = a->batch[i],
 		};
 }
 
@@ -43,7 +43,18 @@ void agent_due_event(struct agent *a, const struct snap_event *ev)
 	if (i == a->n_due)
 		return;
 	log_result(ev->action, ev->batch, ev->index);
-	drop_due(a, i, 1);
+	if (ev->action->qps_pending && !a->due[i].logged)
+		a->due[i].logged = true;
+	else
+		drop_due(a, i, 1);
+}
+
+bool agent_awaits_results(const struct agent *a)
+{
+	for (unsigned int i = 0; i < a->n_due; i++)
+		if (!a->due[i].logged)
+			return true;
+	return false;
 }
 
 static bool same_target(const struct snap_action *a,
@@ -170,7 +181,8 @@ void agent_due_read(struct agent *a)
 		return;
 	}
 	for (i = 0; i < a->n_due; i++)
-		log_missed_result(a, &a->due[i], held, n);
+		if (!a->due[i].logged)
+			log_missed_result(a, &a->due[i], held, n);
 	a->n_due = 0;
 	free(held);
 }

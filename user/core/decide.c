@@ -135,7 +135,7 @@ bool decide_budget(struct eval *e, uint32_t n)
 {
 	const struct policy *p = &e->set->v[n];
 	struct policy_budget *b = &e->st->budgets[n];
-	double most = p->rate > 1 ? p->rate : 1;
+	double most = p->burst > 1 ? p->burst : 1;
 
 	if (p->rate <= 0)
 		return true;

@@ -64,6 +64,7 @@ struct policy {
 	uint64_t cooldown;		/* ns between two acts on one job */
 	uint32_t max_steps;		/* acts before an undo; 0: no limit */
 	double rate;			/* acts a second, over all jobs; 0: no limit */
+	double burst;			/* acts of a second of the file's time; at least 1 */
 	struct cond undo_when, undo_fallback[POLICY_FALLBACKS];
 	/* The contraries of the states of the undo. One that is true prevents the undo. */
 	struct cond undo_not, undo_fallback_not[POLICY_FALLBACKS];

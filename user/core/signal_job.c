@@ -82,6 +82,9 @@ static enum signal_reported wr_rate(const struct signals *s, size_t i,
 	if (!snap_has(st, SNAP_WRS))
 		return signals_reported_rate(s, older, i, st->dev,
 					     offsetof(struct snap_figures, wrs), rate);
+	/* The kernel did not tell the count of the time before: its provider was not loaded. */
+	if (old && !snap_has(old, SNAP_WRS))
+		return REPORTED_IN_PART;
 	return signal_per_second(old ? old->wrs : 0, st->wrs, was->time,
 				 s->snap->jobs[i].time, rate) ? REPORTED : REPORTED_IN_PART;
 }
@@ -116,6 +119,7 @@ static void set_rates(struct signals *s, size_t i, const struct snapshot *older,
 			add_rate(&bytes, is, r);
 		}
 		doorbells = doorbells && snap_has(st, SNAP_DOORBELLS) &&
+			    (!old || snap_has(old, SNAP_DOORBELLS)) &&
 			    signal_per_second(old ? old->doorbells : 0, st->doorbells,
 					      was->time, job->time, &r);
 		if (doorbells)

@@ -452,6 +452,7 @@ static void load_quota(struct reading *rd, const struct node *n)
 	if (v && get_value(rd->r, v, "rate", UNIT_RATE, 0, 1e6, &p->rate) && p->rate <= 0)
 		diag_node(rd->r, v, 0,
 			  "a rate of 0 would never let it act; leave 'rate:' out for no limit");
+	p->burst = p->rate;
 }
 
 static void load_name(struct reading *rd, const struct node *n)
