@@ -146,6 +146,28 @@ static void prints(void **state)
 	assert_non_null(strstr(text, "\033[31merror    \033[0mswiftrdma.ko"));
 }
 
+/* Another user's names cannot control the terminal. */
+static void prints_shaped_names(void **state)
+{
+	struct host_rdma_max m = {
+		.cgroup = "/x\x1b[2J", .dir = "/sys/fs/cgroup/x\x1b[2J", .dev = "mlx5_0",
+		.what = "hca_object", .max = 9, .current = 9,
+	};
+	struct host_proc p = {
+		.cgroup = "/y\x1b(B.service", .comm = "kv", .memlock = 4096, .pinned = 4096,
+	};
+
+	(void)state;
+	host.maxima = &m;
+	host.procs = &p;
+	host.n_maxima = host.n_procs = 1;
+	assert_int_equal(run_doctor("limits"), 2);
+	assert_null(strchr(text, '\x1b'));
+	assert_non_null(strstr(text, "/x?[2J mlx5_0: 9 of 9 objects"));
+	assert_non_null(strstr(text, "y?(B.service"));
+	assert_null(strstr(text, "# echo"));
+}
+
 static void prints_details(void **state)
 {
 	(void)state;
@@ -281,6 +303,7 @@ int main(void)
 		DOCTOR_TEST(asks_the_module),
 		DOCTOR_TEST(ends),
 		DOCTOR_TEST(prints),
+		DOCTOR_TEST(prints_shaped_names),
 		DOCTOR_TEST(prints_details),
 		DOCTOR_TEST(prints_json),
 		DOCTOR_TEST(reads_the_file),

@@ -5,7 +5,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "explain/explain.h"
+#include "cli/qp_explain.c"
 #include "unit/cli_rig.h"
 
 static struct explain e;
@@ -439,6 +439,38 @@ static void ends(void **state)
 	assert_false(said(EXPLAIN_CLASS, "peer wishes") || said(EXPLAIN_CLASS, "one-sided"));
 }
 
+/* Any program may have set its environment, which root reads. */
+static void environments(void **state)
+{
+	char found[256];
+
+	(void)state;
+	find_mlx5_settings("A=b\0MLX5_SHUT_UP_BF=\x1b]0;x\a\0MLX5_TOTAL_UUARS=2\0", found,
+			   sizeof(found));
+	assert_string_equal(found, "MLX5_TOTAL_UUARS=2 MLX5_SHUT_UP_BF=?]0;x?");
+	/* As for getenv(), the first entry counts. */
+	find_mlx5_settings("MLX5_SHUT_UP_BF=\0MLX5_SHUT_UP_BF=1\0", found, sizeof(found));
+	assert_string_equal(found, "MLX5_SHUT_UP_BF=");
+	find_mlx5_settings("MLX5_TOTAL_UUARS=123456789012345678901234567890\0", found,
+			   sizeof(found));
+	assert_string_equal(found, "MLX5_TOTAL_UUARS=12345678901234567890123...");
+	find_mlx5_settings("A=b\0", found, sizeof(found));
+	assert_string_equal(found, "");
+}
+
+static void long_cgroups(void **state)
+{
+	char text[EXPLAIN_LEN];
+
+	(void)state;
+	memset(is.owners[0].cgroup, 'a', SNAP_PATH - 1);
+	is.owners[0].cgroup[SNAP_PATH - 1] = '\0';
+	memset(is.jobs[1].name, 'j', SNAP_NAME - 1);
+	snprintf(text, sizeof(text), "job %s, cgroup %s", is.jobs[1].name, is.owners[0].cgroup);
+	explain(0);
+	must_say(EXPLAIN_QP, text);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -446,6 +478,7 @@ int main(void)
 		TEST(crowded), TEST(alone), TEST(in_turns), TEST(forced),
 		TEST(absent), TEST(device_signals), TEST(peer), TEST(ends),
 		TEST(same_bounds), TEST(some), TEST(queue_latency), TEST(pieces),
+		TEST(environments), TEST(long_cgroups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

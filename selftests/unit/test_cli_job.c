@@ -69,6 +69,26 @@ static void wishes(void **state)
 	assert_int_equal(rules[2].slo_p99_min, 1000000);
 }
 
+/* Nobody means 50 ns by 50. */
+static void unitless_objective(void **state)
+{
+	struct job_args job = fresh_job();
+	FILE *was = stderr;
+	char *said;
+	size_t size;
+	int err;
+
+	(void)state;
+	stderr = open_memstream(&said, &size);
+	err = PARSE(&job, "match", "uid=1,slo_min=50");
+	fclose(stderr);
+	stderr = was;
+	assert_int_equal(err, CLI_USAGE);
+	assert_string_equal(said,
+			    "swiftrdma: slo_min: '50' has no unit; add one, as in slo_min=50us\n");
+	free(said);
+}
+
 static void order_by_default(void **state)
 {
 	struct job_args job = fresh_job();
@@ -85,7 +105,8 @@ static void bad_rules(void **state)
 		"uid", "uid=", "uid=x", "uid=4294967296", "pid=-1", "colour=red",
 		"comm=0123456789abcdef", "order=3", "", "uid=1,,=",
 		"uid=4294967295", "cgroup=kv", "exe=/usr/bin/x", "asked=1", "slo_min=50us",
-		"uid=1,slo_min=0", "uid=1,slo_min=5Mbit/s", "uid=1,slo_min=",
+		"uid=1,slo_min=0", "uid=1,slo_min=50", "uid=1,slo_min=5e4",
+		"uid=1,slo_min=5Mbit/s", "uid=1,slo_min=",
 	};
 
 	(void)state;
@@ -146,6 +167,7 @@ int main(void)
 		cmocka_unit_test(rules_and_orders),
 		cmocka_unit_test(wishes),
 		cmocka_unit_test(order_by_default),
+		cmocka_unit_test(unitless_objective),
 		cmocka_unit_test(bad_rules),
 		cmocka_unit_test(bad_words),
 		cmocka_unit_test(job_names),

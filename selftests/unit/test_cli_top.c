@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What swiftrdma top shows, and what its keys do: all but the screen. */
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rdma/swiftrdma.h>
 
-#include "cli/top.h"
+#include "cli/cmd_top.c"
 #include "unit/cli_rig.h"
+#include "unit/cli_words.h"
 #include "unit/screen_stubs.h"
 
 static struct top top;
@@ -324,6 +326,51 @@ static void printed(void **state)
 	free(text);
 }
 
+/* The numbers of the QPs that top -j has with these words, as in "17 18". */
+static const char *json_qps(const char *line)
+{
+	struct run r = { .cli = &cli, .top = &top };
+	struct args args = cli_words(line);
+	struct json_object *all, *qps, *qpn;
+	static char numbers[64];
+	size_t size, n = 0;
+	char *text;
+
+	top_free(&top);
+	top_init(&top, 1000);
+	assert_int_equal(parse_top(&r, &args), CLI_OK);
+	assert_int_equal(take_reading(&r), 0);
+	cli.out.f = open_memstream(&text, &size);
+	assert_int_equal(print_reading_json(&r), 0);
+	fclose(cli.out.f);
+	all = json_tokener_parse(text);
+	assert_true(json_object_object_get_ex(all, "qps", &qps));
+	numbers[0] = '\0';
+	for (size_t i = 0; i < json_object_array_length(qps); i++) {
+		assert_true(json_object_object_get_ex(json_object_array_get_idx(qps, i), "qpn",
+						      &qpn));
+		n += (size_t)snprintf(numbers + n, sizeof(numbers) - n, "%s%d", n ? " " : "",
+				      json_object_get_int(qpn));
+	}
+	json_object_put(all);
+	free(text);
+	return numbers;
+}
+
+/* The words hold for JSON as they do for text. */
+static void json_words(void **state)
+{
+	(void)state;
+	cli.out.json = true;
+	assert_string_equal(json_qps("qps"), "19 17 18");
+	assert_string_equal(json_qps("qps reverse"), "18 17 19");
+	assert_string_equal(json_qps("qps sort qpn"), "19 18 17");
+	assert_string_equal(json_qps("qps sort qpn reverse"), "17 18 19");
+	assert_string_equal(json_qps("qps filter kv-server sort qpn"), "18 17");
+	assert_string_equal(json_qps("filter job=bulk"), "19");
+	assert_string_equal(json_qps("filter nobody"), "");
+}
+
 /* Any keys on any screen: ASan and the assertions in drawn() are the judges. */
 static void any_key(void **state)
 {
@@ -356,6 +403,7 @@ int main(void)
 		TEST(uars), TEST(other_views), TEST(queue_latency), TEST(sorting_keys),
 		TEST(filters), TEST(drill_down), TEST(intervals),
 		TEST(other_keys), TEST(scrolling), TEST(printed),
+		TEST(json_words),
 		TEST(any_key),
 	};
 

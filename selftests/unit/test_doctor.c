@@ -586,6 +586,56 @@ static void limits_of_cgroups(void **state)
 	rig_expect("rdma_max", DOCTOR_ERROR, "0 of 0 contexts (hca_handle)", NULL);
 }
 
+/* Any user may have named a cgroup, and root pastes the command. */
+static void limits_of_shaped_cgroups(void **state)
+{
+	struct host_rdma_max *m = &r.maxima[0];
+
+	(void)state;
+	r.h.n_maxima = 1;
+	*m = (struct host_rdma_max){
+		.cgroup = "/x'$(touch pwn)'", .dir = "/sys/fs/cgroup/x'$(touch pwn)'",
+		.dev = "mlx5_0", .what = "hca_object", .max = 100, .current = 100,
+	};
+	rig_judge(doctor_limits);
+	rig_expect("rdma_max", DOCTOR_ERROR,
+		   "creating another will fail; no command is shown: the path has a quote", "");
+	strcpy(m->cgroup, "/x\x1b[2J");
+	strcpy(m->dir, "/sys/fs/cgroup/x\x1b[2J");
+	rig_judge(doctor_limits);
+	rig_expect("rdma_max", DOCTOR_ERROR,
+		   "no command is shown: it has control characters", "");
+	strcpy(m->cgroup, "/x\xc2\x9b" "2J");
+	strcpy(m->dir, "/sys/fs/cgroup/x\xc2\x9b" "2J");
+	rig_judge(doctor_limits);
+	rig_expect("rdma_max", DOCTOR_ERROR,
+		   "no command is shown: it has control characters", "");
+	/* What io cuts is the path of another file. */
+	memset(m->cgroup, 'a', 220);
+	m->cgroup[0] = '/';
+	m->cgroup[220] = '\0';
+	snprintf(m->dir, sizeof(m->dir), "/sys/fs/cgroup%.200s", m->cgroup);
+	rig_judge(doctor_limits);
+	rig_expect("rdma_max", DOCTOR_ERROR, "no command is shown: the path is too long", "");
+	assert_non_null(strstr(rig_find("rdma_max", "/aaa")->object, m->cgroup));
+	m->cgroup[200] = '\0';
+	rig_judge(doctor_limits);
+	assert_non_null(strstr(rig_expect("rdma_max", DOCTOR_ERROR, NULL, NULL)->mend, m->cgroup));
+}
+
+/* A command that is cut does something else. */
+static void long_commands(void **state)
+{
+	char name[DOCTOR_MEND];
+
+	(void)state;
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	doctor_say(&r.d, DOCTOR_AGENT, DOCTOR_ERROR, "file", "x", "bad");
+	doctor_mend(&r.d, "swiftrdma policy check %s", name);
+	rig_expect("file", DOCTOR_ERROR, "bad; no command is shown: it is too long", "");
+}
+
 /* --- policies ----------------------------------------------------------------------- */
 
 static void capabilities(void **state)
@@ -650,6 +700,8 @@ int main(void)
 		DOCTOR_TEST(limits_of_processes),
 		DOCTOR_TEST(limits_of_units),
 		DOCTOR_TEST(limits_of_cgroups),
+		DOCTOR_TEST(limits_of_shaped_cgroups),
+		DOCTOR_TEST(long_commands),
 		DOCTOR_TEST(capabilities),
 	};
 

@@ -279,6 +279,7 @@ struct waiting {
 	struct cli *cli;
 	uint64_t batch;
 	size_t left;
+	const char *lost;	/* why results are missing; NULL: none are */
 	bool failed;
 };
 
@@ -309,7 +310,7 @@ static void print_action_result(const struct snap_event *e, void *arg)
 	bool failed;
 
 	if (e->kind == SNAP_EVENT_LOST)
-		w->left = 0;
+		w->lost = e->why ?: "events were lost";
 	if (e->kind != SNAP_EVENT_ACTION || e->batch != w->batch || !w->left)
 		return;
 	w->left--;
@@ -320,19 +321,29 @@ static void print_action_result(const struct snap_event *e, void *arg)
 		  failed ? TONE_BAD : is_over(e->action) ? TONE_GOOD : TONE_WARN, &rows);
 }
 
+/* On stderr, so that stdout has nothing but results. */
+static void say_unknown(size_t n, const char *why)
+{
+	fprintf(stderr,
+		"swiftrdma: results of %zu change%s are not known, %s: swiftrdma action show has them\n",
+		n, n == 1 ? "" : "s", why);
+}
+
 static int wait_results(struct cli *cli, int fd, struct waiting *w)
 {
 	uint64_t end = cli_now_ms() + RESULT_MS, now;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	while (w->left && (now = cli_now_ms()) < end) {
+	while (w->left && !w->lost && (now = cli_now_ms()) < end) {
 		if (poll(&p, 1, end - now) < 0 && errno != EINTR)
 			break;
-		if (io_events_read(cli->io, print_action_result, w) < 0)
-			return cli_io_error(cli);
+		if (io_events_read(cli->io, print_action_result, w) < 0) {
+			say_unknown(w->left, io_error(cli->io));
+			return CLI_ERROR;
+		}
 	}
-	if (w->left && !cli->out.json)
-		printf("%zu not finished yet: see swiftrdma action show\n", w->left);
+	if (w->left)
+		say_unknown(w->left, w->lost ?: "they take longer");
 	return w->failed ? CLI_ERROR : CLI_OK;
 }
 
@@ -342,13 +353,19 @@ static int send_changes(struct cli *cli, struct act *a, uint64_t lease, uint32_t
 	struct waiting w = { .cli = cli, .left = a->n };
 	/* Subscribe before sending, so that no result is missed. */
 	int fd = io_events_open(cli->io);
+	char why[256];
 
+	if (fd < 0)
+		snprintf(why, sizeof(why), "%s", io_error(cli->io));
 	if (io_act(cli->io, &lease, ttl_ms, a->rank, CLI_ORIGIN, a->actions,
 		   a->n, &w.batch) < 0)
 		return cli_io_error(cli);
 	if (!a->clearing)
 		print_lease(cli, lease, ttl_ms);
-	return fd < 0 ? CLI_OK : wait_results(cli, fd, &w);
+	if (fd >= 0)
+		return wait_results(cli, fd, &w);
+	say_unknown(w.left, why);
+	return CLI_OK;
 }
 
 /* Parse the words, then have the module resolve device names. */

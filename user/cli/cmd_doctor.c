@@ -10,6 +10,7 @@
 #include <rdma/swiftrdma.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/table.h"
@@ -62,15 +63,45 @@ void doctor_say(struct doctor *d, enum doctor_area area,
 	va_end(ap);
 }
 
+static bool has_control_characters(const char *command)
+{
+	char tame[DOCTOR_MEND];
+	struct text t;
+
+	text_init(&t, tame, sizeof(tame));
+	text_tame(&t, command);
+	return strcmp(tame, command) != 0;
+}
+
 void doctor_mend(struct doctor *d, const char *fmt, ...)
 {
+	struct finding *f;
 	va_list ap;
+	int n;
 
 	if (!d->n || d->no_memory)
 		return;
+	f = &d->found[d->n - 1];
 	va_start(ap, fmt);
-	vsnprintf(d->found[d->n - 1].mend, DOCTOR_MEND, fmt, ap);
+	n = vsnprintf(f->mend, sizeof(f->mend), fmt, ap);
 	va_end(ap);
+	if (n >= (int)sizeof(f->mend))
+		doctor_no_mend(d, "it is too long");
+	else if (has_control_characters(f->mend))
+		doctor_no_mend(d, "it has control characters");
+}
+
+void doctor_no_mend(struct doctor *d, const char *why)
+{
+	struct finding *f;
+	size_t len;
+
+	if (!d->n || d->no_memory)
+		return;
+	f = &d->found[d->n - 1];
+	f->mend[0] = '\0';
+	len = strlen(f->says);
+	snprintf(f->says + len, sizeof(f->says) - len, "; no command is shown: %s", why);
 }
 
 void doctor_detail(struct doctor *d)
@@ -291,13 +322,18 @@ static void print_finding(const struct out *o, const struct finding *f, bool fir
 {
 	const char *tone = o->color ? out_tones[verdicts[f->verdict].tone] : NULL;
 	char line[sizeof(f->object) + sizeof(f->says) + 4];
+	struct text t;
 
 	fprintf(o->f, "%s%-*s%s", o->color && first ? "\033[1m" : "", WORD,
 		first ? doctor_areas[f->area] : "",
 		o->color && first ? "\033[0m" : "");
 	fprintf(o->f, "%s%-*s%s", tone ? tone : "", WORD,
 		verdicts[f->verdict].word, tone ? "\033[0m" : "");
-	snprintf(line, sizeof(line), "%s: %s", f->object, f->says);
+	/* Other users choose the names of processes and cgroups. */
+	text_init(&t, line, sizeof(line));
+	text_tame(&t, f->object);
+	text_str(&t, ": ");
+	text_tame(&t, f->says);
 	out_folded(o->f, 2 * WORD, line);
 	/* On one line of any length, so that it can be copied. */
 	if (f->mend[0])

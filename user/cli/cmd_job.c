@@ -422,8 +422,11 @@ static int show_jobs(struct cli *cli, struct args *args)
 /* The least objective that a process which matches may ask for. */
 static int parse_slo_min(struct snap_rule *rule, const char *value)
 {
+	struct quantity q;
 	double ns;
 
+	if (!units_parse(value, strlen(value), &q, NULL) && q.unit == UNIT_COUNT)
+		return args_bad("slo_min: '%s' has no unit; add one, as in slo_min=50us", value);
 	if (args_quantity(value, "slo_min", UNIT_TIME, &ns))
 		return CLI_USAGE;
 	if (!(ns >= 1 && ns < 1e18))

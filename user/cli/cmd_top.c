@@ -121,8 +121,12 @@ static int print_reading_json(struct run *r)
 	json_key(&o->j, "interval_ms");
 	json_u64(&o->j, r->top->interval_ms);
 	for (int i = 0; i < TOP_VIEWS; i++) {
+		const struct top_table *table = &r->top->table[i];
 		struct rows rows = top_rows(r->cli, i);
 
+		/* The table was built from these rows. */
+		rows.order = table->shown;
+		rows.n = table->n_shown;
 		if (!r->has_view || r->top->view == (enum top_view)i)
 			out_list(r->cli, o, keys[i], &rows);
 	}

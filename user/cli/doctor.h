@@ -32,7 +32,7 @@ enum doctor_verdict {
 	DOCTOR_VERDICTS,
 };
 
-#define DOCTOR_OBJECT	128
+#define DOCTOR_OBJECT	(SNAP_PATH + SNAP_DEVNAME)	/* "CGROUP DEV" */
 #define DOCTOR_SAYS	640
 #define DOCTOR_MEND	384
 
@@ -89,13 +89,17 @@ struct doctor {
 	bool no_memory;
 };
 
-/* Adds a finding. doctor_mend() refers to the last one. */
+/*
+ * Adds a finding. doctor_mend() and doctor_no_mend() refer to the last one. Root pastes the
+ * command, so one that does not fit or has control characters is left out, and the finding says so.
+ */
 void doctor_say(struct doctor *d, enum doctor_area area,
 		enum doctor_verdict verdict, const char *rule,
 		const char *object, const char *fmt, ...)
 	__attribute__((format(printf, 6, 7)));
 void doctor_mend(struct doctor *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+void doctor_no_mend(struct doctor *d, const char *why);
 void doctor_detail(struct doctor *d);
 /* Does this object have a finding that is not fine? */
 bool doctor_ails(const struct doctor *d, enum doctor_area area, const char *object);

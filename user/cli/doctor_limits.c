@@ -139,6 +139,25 @@ static void judge_units(struct doctor *d)
 	}
 }
 
+/* m->dir ends in m->cgroup, unless it was cut. */
+static bool is_cut(const struct host_rdma_max *m)
+{
+	size_t len = strlen(m->dir), n = strlen(m->cgroup);
+
+	return strcmp(m->cgroup, "/") && (len < n || strcmp(m->dir + len - n, m->cgroup));
+}
+
+/* Any user may have named the cgroup. */
+static void mend_maximum(struct doctor *d, const struct host_rdma_max *m)
+{
+	if (is_cut(m))
+		doctor_no_mend(d, "the path is too long");
+	else if (strchr(m->dir, '\''))
+		doctor_no_mend(d, "the path has a quote");
+	else
+		doctor_mend(d, "echo '%s %s=max' >'%s/rdma.max'", m->dev, m->what, m->dir);
+}
+
 static void judge_maximum(struct doctor *d, const struct host_rdma_max *m)
 {
 	const char *words = !strcmp(m->what, "hca_handle") ?
@@ -148,7 +167,7 @@ static void judge_maximum(struct doctor *d, const struct host_rdma_max *m)
 	char object[DOCTOR_OBJECT];
 
 	/* Two cgroups may have limits for one device, so name both. */
-	snprintf(object, sizeof(object), "%.64s %.24s", m->cgroup, m->dev);
+	snprintf(object, sizeof(object), "%s %s", m->cgroup, m->dev);
 	if (m->current >= m->max) {
 		verdict = DOCTOR_ERROR;
 		then = ": creating another will fail";
@@ -162,7 +181,7 @@ static void judge_maximum(struct doctor *d, const struct host_rdma_max *m)
 	if (verdict == DOCTOR_FINE)
 		doctor_detail(d);
 	else
-		doctor_mend(d, "echo '%s %s=max' >'%s/rdma.max'", m->dev, m->what, m->dir);
+		mend_maximum(d, m);
 }
 
 void doctor_limits(struct doctor *d)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "explain/explain.h"
@@ -47,6 +48,26 @@ static char *read_environment(const struct cli *cli, size_t row)
 	return NULL;
 }
 
+/* The entry of @env that begins with @name, which ends in "="; NULL: it is not set. */
+static const char *find_entry(const char *env, const char *name)
+{
+	for (; *env; env += strlen(env) + 1)
+		if (!strncmp(env, name, strlen(name)))
+			return env;
+	return NULL;
+}
+
+/* Appends at most 40 bytes of a setting, and a mark if there are more. */
+static void add_setting(struct text *t, const char *setting)
+{
+	char tame[41];
+	struct text one;
+
+	text_init(&one, tame, sizeof(tame));
+	text_tame(&one, setting);
+	text_add(t, t->len ? " " : "", tame, one.cut ? "..." : "");
+}
+
 /* "MLX5_TOTAL_UUARS=2 MLX5_SHUT_UP_BF=1" */
 static void find_mlx5_settings(const char *env, char *found, size_t size)
 {
@@ -54,23 +75,23 @@ static void find_mlx5_settings(const char *env, char *found, size_t size)
 		"MLX5_TOTAL_UUARS=", "MLX5_NUM_LOW_LAT_UUARS=",
 		"MLX5_SHUT_UP_BF=", "MLX5_SINGLE_THREADED=",
 	};
-	size_t n = 0;
+	struct text t;
 
-	found[0] = '\0';
-	for (const char *s = env; *s; s += strlen(s) + 1)
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (!strncmp(s, names[i], strlen(names[i])) && n < size)
-				n += (size_t)snprintf(found + n, size - n, "%s%.40s",
-						      n ? " " : "", s);
+	text_init(&t, found, size);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *entry = find_entry(env, names[i]);
+
+		if (entry)
+			add_setting(&t, entry);
+	}
 }
 
 /* The value of @name, which ends in "=", in @env; "" if it is not set. */
 static const char *find_setting(const char *env, const char *name)
 {
-	for (; *env; env += strlen(env) + 1)
-		if (!strncmp(env, name, strlen(name)))
-			return env + strlen(name);
-	return "";
+	const char *entry = find_entry(env, name);
+
+	return entry ? entry + strlen(name) : "";
 }
 
 static void print_sentences(const struct out *o, const struct explain *e)

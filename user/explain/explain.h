@@ -33,7 +33,10 @@ struct explain {
 		char text[EXPLAIN_LEN];
 	} line[EXPLAIN_LINES];
 	size_t n;
-	/* settings of libmlx5 in the environment of the QP's process; NULL: unknown */
+	/*
+	 * settings of libmlx5 in the environment of the QP's process, without control characters;
+	 * NULL: unknown
+	 */
 	const char *environment;
 	/* SWIFTRDMA_CHUNK in that environment, "" if it is not set; NULL: unknown */
 	const char *chunk;

@@ -41,15 +41,20 @@ static struct figure figure_of(double v, enum unit unit)
 	return f;
 }
 
+/* The name of a process, or the path of a cgroup. */
+struct name {
+	char s[SNAP_PATH];
+};
+
 /* A process chooses its name, so control characters are replaced. */
-static struct figure format_name(const char *name)
+static struct name format_name(const char *name)
 {
-	struct figure f;
+	struct name n;
 	struct text t;
 
-	text_init(&t, f.s, sizeof(f.s));
+	text_init(&t, n.s, sizeof(n.s));
 	text_tame(&t, name);
-	return f;
+	return n;
 }
 
 /* "port_busy: 80 %", a criterion of the policies. */
