@@ -87,6 +87,16 @@ more_readings() { [ "$(metric swiftrdma_exporter_readings_total)" -gt "$first" ]
 check "a recording is played in its own time" wait_for 10 more_readings
 exporter_stop
 
+# said PATTERN N: the log has N lines that match.
+said() { [ "$(grep -c "$1" "$work/exporter")" = "$2" ]; }
+head -c -3 "$work/rec" >"$work/cut"
+exporter_start --replay "$work/cut" --replay-speed 0 --interval 100ms
+check "of a recording that is cut off it is told where" wait_for 10 said 'cut: byte [0-9]*: the last record is cut off' 1
+is "... and the readings before that are served" "$(metric swiftrdma_exporter_readings_total)" 29
+nap 1
+check "... which is told once" said 'cut: byte' 1
+exporter_stop
+
 # --- Options, and files that are wrong ---
 
 wrong() {
@@ -102,6 +112,9 @@ wrong "no recording" 1 --replay /nowhere/rec
 like "... says why" "$out" '/nowhere/rec: No such file'
 wrong "another file" 1 --replay /bin/true
 like "... says why" "$out" 'not a recording'
+head -c 30 "$work/rec" >"$work/cut"
+wrong "a recording without a whole reading" 1 --replay "$work/cut"
+like "... says why" "$out" 'cut: byte 12: the last record is cut off'
 out=$(swiftrdma-exporter --replay "$work/rec" --web.listen-address here 2>&1)
 like "an address without a port" "$out" 'localhost:9891'
 printf 'basic_auth_users:\n  prometheus: secret\n' >"$work/web.yml"
@@ -156,10 +169,24 @@ is "TLS is served" "$(status --cacert "$work/server.crt" "$tls")" 200
 is "... by a certificate that is checked" "$(status "$tls")" 000
 is "... nothing else is" "$(status "$exporter_url/metrics")" 000
 is "... and no old version" "$(status --cacert "$work/server.crt" --tls-max 1.1 "$tls")" 000
+mine=(--cacert "$work/mine.crt")
+cp "$work/server.crt" "$work/mine.crt"
+cp "$work/server.key" "$work/mine.key"
+cp "$work/stranger.key" "$work/server.key"
+kill -HUP "$exporter"
+check "another certificate's key is refused" wait_for 10 said 'stays in force' 1
+like "... by its name" "$(cat "$work/exporter")" 'web.yml:3:.*key_file: .*/server.key: '
+is "... and the old one stays in force" "$(status "${mine[@]}" "$tls")" 200
+cp "$work/mine.key" "$work/server.key"
+echo garbage >"$work/server.crt"
+kill -HUP "$exporter"
+check "what is no certificate is refused" wait_for 10 said 'stays in force' 2
+like "... by its name" "$(cat "$work/exporter")" 'web.yml:2:.*cert_file: .*/server.crt: '
+is "... and the old one stays in force" "$(status "${mine[@]}" "$tls")" 200
+cp "$work/mine.crt" "$work/server.crt"
 printf '  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: client.crt\n' >>"$work/web.yml"
 kill -HUP "$exporter"
 wait_for 10 grep -q 'web.yml loaded' "$work/exporter"
-mine=(--cacert "$work/server.crt")
 is "a client without a certificate gets nothing" "$(status "${mine[@]}" "$tls" | grep -c 200)" 0
 is "... with another's, too" "$(status "${mine[@]}" --cert "$work/stranger.crt" --key "$work/stranger.key" "$tls" | grep -c 200)" 0
 is "... with its own all" "$(status "${mine[@]}" --cert "$work/client.crt" --key "$work/client.key" "$tls")" 200

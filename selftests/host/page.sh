@@ -18,6 +18,7 @@ work=$(mktemp -d /tmp/page.XXXXXX)
 cleanup() {
 	[ -z "${exporter:-}" ] || kill "$exporter" 2>/dev/null
 	[ -z "${clients:-}" ] || kill "$clients" 2>/dev/null
+	[ -z "${ended:-}" ] || kill "$ended" 2>/dev/null
 	rm -rf "$work"
 }
 trap cleanup EXIT
@@ -109,6 +110,18 @@ like "... says what is right" "$(get "$exporter_url/explain?dev=mlx5_0&qpn=x")" 
 exporter_stop
 is "it ends well" $? 0
 
+# Its recording has ended, so no reading shows it that a viewer has left. It runs beside the others.
+ended_port=19893
+ended_viewers() { curl -s --max-time 10 "http://127.0.0.1:$ended_port/metrics" | metric swiftrdma_exporter_page_viewers /dev/stdin; }
+swiftrdma-exporter --web.listen-address "127.0.0.1:$ended_port" --replay "$work/story.rec" --replay-speed 0 \
+	>"$work/ended" 2>&1 & ended=$!
+exporter_port=$ended_port wait_for 20 exporter_answers
+exporter_port=$ended_port start_clients viewer 20
+ended_look() { [ "$(ended_viewers)" = "$1" ]; }
+check "viewers come after the end of a recording" wait_for 10 ended_look 20
+end_clients
+curl -sN --max-time 40 "http://127.0.0.1:$ended_port/events" >"$work/stays" 2>/dev/null & stays=$!
+
 # --- Passwords ---
 
 # Of "tenants secret", by bcrypt at its least cost.
@@ -169,4 +182,12 @@ is "memory is bounded" "$((after < before + 60000))" 1
 end_clients
 exporter_stop
 is "it ends well with viewers" $? 0
+
+wait "$stays"
+is "after the end of a recording a viewer gets comments" "$(($(grep -c '^:$' "$work/stays") >= 1))" 1
+check "... by which those are found who left" wait_for 20 ended_look 0
+kill "$ended"
+wait "$ended"
+is "it ends well" $? 0
+ended=''
 ktap_end

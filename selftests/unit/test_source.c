@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +103,72 @@ static void recording(void **state)
 	unlink(path);
 }
 
+static void cut_file(const char *path, long by)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(truncate(path, st.st_size - by), 0);
+}
+
+static void flip_bit(const char *path, long at)
+{
+	FILE *f = fopen(path, "r+e");
+	int c;
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, at, SEEK_SET), 0);
+	c = getc(f);
+	assert_int_equal(fseek(f, at, SEEK_SET), 0);
+	assert_true(putc(c ^ 0x10, f) != EOF);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* The source reports once that a recording ends early, after the records before that. */
+static void damaged(void **state)
+{
+	char path[] = "/tmp/test_source.XXXXXX";
+	unsigned long long at;
+	struct source s;
+	int fd = mkstemp(path), end = 0;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	write_recording(path);
+	cut_file(path, 3);
+	assert_int_equal(source_open_recording(&s, path, 0), 0);
+	assert_int_equal(source_ask(&s), 0);
+	assert_int_equal(source_next(&s), SOURCE_READING);
+	assert_int_equal(source_next(&s), SOURCE_EVENT);
+	assert_int_equal(source_next(&s), SOURCE_READING);
+	assert_int_equal(source_next(&s), SOURCE_DAMAGED);
+	assert_int_equal(sscanf(s.why, "byte %llu: the last record is cut off%n", &at, &end), 1);
+	assert_true(end > 0);
+	assert_true(s.ended);
+	assert_int_equal(source_next(&s), SOURCE_NOTHING);
+	assert_int_equal(source_ask(&s), 0);
+	assert_int_equal(source_next(&s), SOURCE_NOTHING);
+	source_close(&s);
+	/* A damaged record in the middle. */
+	write_recording(path);
+	flip_bit(path, (long)at + 10);
+	assert_int_equal(source_open_recording(&s, path, 0), 0);
+	assert_int_equal(source_ask(&s), 0);
+	for (int i = 0; i < 3; i++)
+		assert_true(source_next(&s) > SOURCE_NOTHING);
+	assert_int_equal(source_next(&s), SOURCE_DAMAGED);
+	assert_non_null(strstr(s.why, ": a record is damaged"));
+	source_close(&s);
+	/* The first reading. */
+	write_recording(path);
+	flip_bit(path, 25);
+	assert_int_equal(source_open_recording(&s, path, 0), -ENODATA);
+	assert_string_equal(s.why, "byte 12: a record is damaged; no reading comes before it");
+	source_close(&s);
+	unlink(path);
+}
+
 static void not_a_recording(void **state)
 {
 	struct source s;
@@ -137,6 +204,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(through_a_socket),
 		cmocka_unit_test(recording),
+		cmocka_unit_test(damaged),
 		cmocka_unit_test(not_a_recording),
 		cmocka_unit_test(stopped_reader),
 	};

@@ -9,6 +9,7 @@
 
 #include "unit/expo_rig.h"
 
+#include "exporter/clock.h"
 #include "exporter/http.h"
 
 #define VIEWERS	100
@@ -208,6 +209,42 @@ static void slow(void **state)
 	close(fd[1]);
 }
 
+/* A viewer without a reading for a while gets a comment, which finds sockets that are dead. */
+static void quiet(void **state)
+{
+	struct viewer *v = viewers;
+	uint64_t now;
+	char c;
+
+	(void)state;
+	tick(1);
+	now = clock_monotonic();
+	stream_sweep(&stream, now);
+	come(&v[0], -1);
+	read_all(&v[0]);
+	stream_sweep(&stream, now + STREAM_QUIET_NS / 2);
+	assert_true(v[0].connection.suspended);
+	now += STREAM_QUIET_NS;
+	stream_sweep(&stream, now);
+	assert_false(v[0].connection.suspended);
+	assert_string_equal(read_all(&v[0]), ":\n\n");
+	assert_true(v[0].connection.suspended);
+	/* Once in that time. */
+	stream_sweep(&stream, now + STREAM_QUIET_NS / 2);
+	assert_true(v[0].connection.suspended);
+	/* In a buffer of a byte, and a reading comes meanwhile: the comment is still whole. */
+	now += STREAM_QUIET_NS;
+	stream_sweep(&stream, now);
+	assert_int_equal(v[0].response->read(v[0].response->arg, 0, &c, 1), 1);
+	assert_int_equal(c, ':');
+	tick(2);
+	assert_int_equal(strncmp(read_all(&v[0]), "\n\nevent: state\ndata: {", 22), 0);
+	/* The reading was a sign of life, too. */
+	stream_sweep(&stream, clock_monotonic() + STREAM_QUIET_NS / 2);
+	assert_true(v[0].connection.suspended);
+	assert_int_equal(figures.page.encodings, 3);
+}
+
 static void too_many(void **state)
 {
 	(void)state;
@@ -236,7 +273,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		T(format), T(unseen), T(hundred), T(slow), T(too_many), T(stop),
+		T(format), T(unseen), T(hundred), T(slow), T(quiet), T(too_many), T(stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <gnutls/x509.h>
 
 #include "exporter/web_config.h"
 
@@ -30,22 +31,81 @@ static void write_file(const char *name, const char *text)
 	fclose(f);
 }
 
+/* A certificate that is signed by its own key, and the key, both PEM. */
+struct pair {
+	char *cert, *key;
+};
+
+static struct pair mine, other;
+
+static void make_pair(struct pair *p)
+{
+	unsigned int bits = GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1);
+	gnutls_x509_privkey_t key;
+	gnutls_x509_crt_t crt;
+	gnutls_datum_t pem;
+
+	assert_int_equal(gnutls_x509_privkey_init(&key), 0);
+	assert_int_equal(gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA, bits, 0), 0);
+	assert_int_equal(gnutls_x509_crt_init(&crt), 0);
+	assert_int_equal(gnutls_x509_crt_set_version(crt, 3), 0);
+	assert_int_equal(gnutls_x509_crt_set_serial(crt, "\1", 1), 0);
+	assert_int_equal(gnutls_x509_crt_set_activation_time(crt, 1), 0);
+	assert_int_equal(gnutls_x509_crt_set_expiration_time(crt, 1000000000), 0);
+	assert_int_equal(gnutls_x509_crt_set_dn(crt, "CN=localhost", NULL), 0);
+	assert_int_equal(gnutls_x509_crt_set_key(crt, key), 0);
+	assert_int_equal(gnutls_x509_crt_sign2(crt, crt, key, GNUTLS_DIG_SHA256, 0), 0);
+	assert_int_equal(gnutls_x509_crt_export2(crt, GNUTLS_X509_FMT_PEM, &pem), 0);
+	p->cert = strndup((char *)pem.data, pem.size);
+	gnutls_free(pem.data);
+	assert_int_equal(gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &pem), 0);
+	p->key = strndup((char *)pem.data, pem.size);
+	gnutls_free(pem.data);
+	gnutls_x509_crt_deinit(crt);
+	gnutls_x509_privkey_deinit(key);
+}
+
+static void free_pair(struct pair *p)
+{
+	free(p->cert);
+	free(p->key);
+}
+
+/* A file that is cert_file and key_file. */
+static void write_both(void)
+{
+	size_t len = strlen(mine.key) + strlen(mine.cert) + 1;
+	char *text = malloc(len);
+
+	assert_non_null(text);
+	snprintf(text, len, "%s%s", mine.key, mine.cert);
+	write_file("both", text);
+	free(text);
+}
+
 static int setup(void **state)
 {
 	(void)state;
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(path, sizeof(path), "%s/web.yml", dir);
-	write_file("cert", "CERT");
-	write_file("key", "KEY");
-	write_file("ca", "CA");
+	make_pair(&mine);
+	make_pair(&other);
+	write_file("cert", mine.cert);
+	write_file("key", mine.key);
+	write_file("foreign", other.key);
+	write_file("ca", other.cert);
+	write_both();
+	write_file("garbage", "garbage\n");
 	write_file("empty", "");
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	static const char *const names[] = { "cert", "key", "ca", "empty", "web.yml" };
+	static const char *const names[] = {
+		"cert", "key", "both", "foreign", "ca", "garbage", "empty", "web.yml"
+	};
 	char name[64];
 
 	(void)state;
@@ -53,6 +113,8 @@ static int teardown(void **state)
 		snprintf(name, sizeof(name), "%s/%s", dir, names[i]);
 		unlink(name);
 	}
+	free_pair(&mine);
+	free_pair(&other);
 	return rmdir(dir);
 }
 
@@ -79,9 +141,9 @@ static void whole(void **state)
 			 "basic_auth_users:\n"
 			 "  alice: " HASH "\n"
 			 "  'b o b': '" HASH "'\n", &r));
-	assert_string_equal(c.cert, "CERT");
-	assert_string_equal(c.key, "KEY");
-	assert_string_equal(c.client_ca, "CA");
+	assert_string_equal(c.cert, mine.cert);
+	assert_string_equal(c.key, mine.key);
+	assert_string_equal(c.client_ca, other.cert);
 	assert_true(c.need_client_cert);
 	assert_string_equal(c.priorities, "NORMAL:-VERS-ALL:+VERS-TLS1.3");
 	assert_int_equal(c.n_users, 2);
@@ -103,6 +165,8 @@ static void parts(void **state)
 	assert_string_equal(c.priorities, "NORMAL:-VERS-ALL:+VERS-TLS1.2");
 	assert_false(c.need_client_cert);
 	web_config_free(&c);
+	assert_true(load(&c, "tls_server_config: {cert_file: both, key_file: both}\n", &r));
+	web_config_free(&c);
 }
 
 /* What is wrong is an error with its line: a file that is read in part would protect less. */
@@ -116,6 +180,22 @@ static void wrong(void **state)
 		{ "tls_server_config:\n  cert_file: nowhere\n  key_file: key\n",
 		  "No such file or directory", 2 },
 		{ "tls_server_config:\n  cert_file: cert\n  key_file: empty\n", "empty", 3 },
+		{ "tls_server_config:\n  cert_file: cert\n  key_file: foreign\n",
+		  "/foreign: it is not the key of the certificate in cert_file", 3 },
+		{ "tls_server_config:\n  cert_file: garbage\n  key_file: key\n",
+		  "cert_file: /tmp/", 2 },
+		{ "tls_server_config:\n  cert_file: garbage\n  key_file: garbage\n",
+		  "/garbage: ", 2 },
+		{ "tls_server_config:\n  cert_file: key\n  key_file: key\n", "/key: ", 2 },
+		{ "tls_server_config:\n  cert_file: cert\n  key_file: garbage\n",
+		  "/garbage: ", 3 },
+		{ "tls_server_config:\n  cert_file: cert\n  key_file: cert\n", "/cert: ", 3 },
+		{ "tls_server_config:\n  cert_file: cert\n  key_file: key\n"
+		  "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: garbage\n",
+		  "client_ca_file: /tmp/", 5 },
+		{ "tls_server_config:\n  cert_file: cert\n  key_file: key\n"
+		  "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: key\n",
+		  "/key: ", 5 },
 		{ "tls_server_config:\n  cert_file: cert\n  key_file: key\n  min_version: TLS10\n",
 		  "'TLS10' is not TLS12 or TLS13; older versions are not supported", 4 },
 		{ "tls_server_config:\n  cert_file: cert\n  key_file: key\n  min_version: TLS13\n  max_version: TLS12\n",

@@ -38,6 +38,10 @@ static int take_item(struct exporter *x)
 
 	if (kind <= SOURCE_NOTHING)
 		return kind;
+	if (kind == SOURCE_DAMAGED) {
+		complain(x->opt.replay, x->source.why);
+		return kind;
+	}
 	err = figures_take(&x->figures, &x->source, kind);
 	if (err)
 		return err;

@@ -423,6 +423,7 @@ static int on_sweep(sd_event_source *src, uint64_t usec, void *arg)
 	struct http *h = arg;
 
 	sweep_peers(h, now);
+	stream_sweep(&h->stream, now);
 	if (now > WAIT_NS)
 		resume_waiting(h, now - WAIT_NS);
 	run_daemon(h);
@@ -532,9 +533,7 @@ int http_start(struct http *h, const struct web_config *c, char *why, size_t cap
 	if (!h->daemon) {
 		if (fd >= 0)
 			close(fd);
-		snprintf(why, cap, "%s", c->cert ?
-			 "the server does not start; are cert_file and key_file PEM, and of one another?" :
-			 "the server does not start");
+		snprintf(why, cap, "the server does not start");
 		http_stop(h);
 		return -EIO;
 	}

@@ -25,6 +25,18 @@ int source_open_module(struct source *s)
 	return s->fd < 0 ? s->fd : 0;
 }
 
+/* Puts into .why what ended the recording before the end of its file. False: nothing did. */
+static bool explain_end(struct source *s, const char *more)
+{
+	uint64_t at;
+	const char *problem = player_problem(s->player, &at);
+
+	if (problem)
+		snprintf(s->why, sizeof(s->why), "byte %llu: %s; %s", (unsigned long long)at,
+			 problem, more);
+	return problem;
+}
+
 /* Finds the first reading, from which the recording's times count. */
 static int find_first(struct source *s)
 {
@@ -61,7 +73,7 @@ int source_open_recording(struct source *s, const char *path, double speed)
 		snprintf(s->why, sizeof(s->why), "not a recording of swiftrdma record");
 	if (!err) {
 		err = find_first(s);
-		if (err == -ENODATA)
+		if (err == -ENODATA && !explain_end(s, "no reading comes before it"))
 			snprintf(s->why, sizeof(s->why), "the recording has no reading");
 	}
 	if (err && !s->why[0])
@@ -186,8 +198,12 @@ static int next_of_recording(struct source *s)
 		    s->event.kind != SNAP_EVENT_QP_DESTROYED)
 			return SOURCE_EVENT;
 	}
+	if (s->ahead == PLAYER_END && !s->ended) {
+		s->ended = true;
+		if (explain_end(s, "the records before it are served"))
+			return SOURCE_DAMAGED;
+	}
 	s->asked = false;
-	s->ended = s->ahead == PLAYER_END;
 	return SOURCE_NOTHING;
 }
 

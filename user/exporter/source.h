@@ -10,6 +10,7 @@ enum source_kind {
 	SOURCE_READING,		/* source.snap and .actions were read anew */
 	SOURCE_FAILED,		/* source.error, .why */
 	SOURCE_EVENT,		/* source.event */
+	SOURCE_DAMAGED,		/* the recording cannot be read further; source.why; only once */
 };
 
 struct player;

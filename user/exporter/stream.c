@@ -7,10 +7,16 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "exporter/clock.h"
 #include "exporter/http.h"
 #include "exporter/page_state.h"
 
 #define BLOCK	16384	/* bytes that are handed to the server at once */
+
+/* An empty comment, which browsers ignore. */
+static const char comment[] = ":\n\n";
+
+#define COMMENT_LEN	(sizeof(comment) - 1)
 
 struct stream_message {
 	unsigned int refs;		/* viewers at it, .last, .trend, the message before */
@@ -27,6 +33,7 @@ struct stream_viewer {
 	int fd;
 	struct stream_message *at;
 	size_t sent;			/* bytes of .at */
+	size_t comment;			/* bytes of a comment that come before the next message */
 	bool parked;			/* suspended until there is a message */
 };
 
@@ -156,8 +163,21 @@ static void wake_viewers(struct stream *s)
 
 void stream_tick(struct stream *s)
 {
-	if (s->viewers && encode_reading(s))
-		wake_viewers(s);
+	if (!s->viewers || !encode_reading(s))
+		return;
+	s->woken = clock_monotonic();
+	wake_viewers(s);
+}
+
+void stream_sweep(struct stream *s, uint64_t now)
+{
+	if (s->viewers && now < s->woken + STREAM_QUIET_NS)
+		return;
+	s->woken = now;
+	for (struct stream_viewer *v = s->viewers; v; v = v->next)
+		if (v->parked)
+			v->comment = COMMENT_LEN;
+	wake_viewers(s);
 }
 
 void stream_stop(struct stream *s)
@@ -175,6 +195,12 @@ static ssize_t read_stream(void *arg, uint64_t pos, char *buf, size_t max)
 	(void)pos;
 	if (v->stream->stopping)
 		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (v->comment) {
+		n = v->comment < max ? v->comment : max;
+		memcpy(buf, comment + COMMENT_LEN - v->comment, n);
+		v->comment -= n;
+		return (ssize_t)n;
+	}
 	if (v->sent == v->at->len) {
 		if (!v->at->next) {
 			v->parked = true;

@@ -7,6 +7,9 @@
  *	event: trend	page_trend(): all points and events so far
  *	event: state	page_state() and page_events(): a reading, with the events before it
  *
+ * A viewer who gets no reading for %STREAM_QUIET_NS gets a comment. Writing it fails if the viewer
+ * has left, which nothing else shows while the connection is suspended.
+ *
  * A message is freed when all viewers are past it. A viewer that is more than %STREAM_BEHIND
  * messages behind is closed, which bounds the messages in memory; the browser reconnects by itself.
  */
@@ -19,6 +22,7 @@
 
 #define STREAM_VIEWERS	512
 #define STREAM_BEHIND	8
+#define STREAM_QUIET_NS	15000000000ULL
 
 struct http_request;
 struct stream_message;
@@ -32,6 +36,7 @@ struct stream {
 	struct stream_viewer *viewers;
 	uint64_t events;		/* number of the first event that no message has */
 	uint64_t reading;		/* of .last */
+	uint64_t woken;			/* when viewers were last resumed, or there was none, ns */
 	bool stopping;
 };
 
@@ -41,6 +46,8 @@ void stream_free(struct stream *s);
 
 /* There is a new reading. */
 void stream_tick(struct stream *s);
+/* Is called regularly. @now: clock_monotonic() */
+void stream_sweep(struct stream *s, uint64_t now);
 /* All viewers end; none may be suspended when the daemon stops. */
 void stream_stop(struct stream *s);
 /* Adds the client of @rq as a viewer, which gets all later readings. NULL: no room, or memory. */

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <gnutls/x509.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -23,11 +24,23 @@ static const char *const priorities[2][2] = {
 	{ NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.3" },
 };
 
+/* A file that a setting names. */
+struct named_file {
+	const struct node *n;
+	const char *what;		/* the setting */
+	char path[2 * PATH_MAX];
+};
+
+static void refuse_file(struct diag *r, const struct named_file *nf, const char *why)
+{
+	diag_node(r, nf->n, (size_t)-1, "%s: %s: %s", nf->what, nf->path, why);
+}
+
 /* Reads the whole file that @n names. NULL: the file cannot be used, and @r says why. */
 static char *read_named_file(struct diag *r, const struct node *n, const char *what,
-			     const char *config)
+			     const char *config, struct named_file *nf)
 {
-	char dir[PATH_MAX], path[2 * PATH_MAX];
+	char dir[PATH_MAX];
 	const char *name;
 	size_t len;
 	char *text;
@@ -35,22 +48,23 @@ static char *read_named_file(struct diag *r, const struct node *n, const char *w
 
 	if (!get_text(r, n, what, &name))
 		return NULL;
+	nf->n = n;
+	nf->what = what;
 	snprintf(dir, sizeof(dir), "%s", config);
 	if (name[0] == '/')
-		snprintf(path, sizeof(path), "%s", name);
+		snprintf(nf->path, sizeof(nf->path), "%s", name);
 	else
-		snprintf(path, sizeof(path), "%s/%s", dirname(dir), name);
-	f = fopen(path, "re");
+		snprintf(nf->path, sizeof(nf->path), "%s/%s", dirname(dir), name);
+	f = fopen(nf->path, "re");
 	if (!f) {
-		diag_node(r, n, (size_t)-1, "%s: %s: %s", what, path, strerror(errno));
+		refuse_file(r, nf, strerror(errno));
 		return NULL;
 	}
 	text = malloc(PEM_MAX + 1);
 	len = text ? fread(text, 1, PEM_MAX + 1, f) : 0;
 	if (!text || ferror(f) || !len || len > PEM_MAX) {
-		diag_node(r, n, (size_t)-1, "%s: %s: %s", what, path,
-			  !text ? "out of memory" : ferror(f) ? "cannot be read" :
-			  len ? "too long for a PEM file" : "empty; it is a PEM file");
+		refuse_file(r, nf, !text ? "out of memory" : ferror(f) ? "cannot be read" :
+			    len ? "too long for a PEM file" : "empty; it is a PEM file");
 		free(text);
 		text = NULL;
 	} else {
@@ -58,6 +72,72 @@ static char *read_named_file(struct diag *r, const struct node *n, const char *w
 	}
 	fclose(f);
 	return text;
+}
+
+static gnutls_datum_t datum(char *text)
+{
+	return (gnutls_datum_t){ (unsigned char *)text, (unsigned int)strlen(text) };
+}
+
+/* 0, or an error of GnuTLS if @text has no certificate, or one that is damaged. */
+static int check_certificates(char *text)
+{
+	gnutls_datum_t pem = datum(text);
+	gnutls_x509_crt_t *list;
+	unsigned int n;
+	int err = gnutls_x509_crt_list_import2(&list, &n, &pem, GNUTLS_X509_FMT_PEM, 0);
+
+	if (err < 0)
+		return err;
+	for (unsigned int i = 0; i < n; i++)
+		gnutls_x509_crt_deinit(list[i]);
+	gnutls_free(list);
+	return 0;
+}
+
+/*
+ * Loads certificate and key as libmicrohttpd does later, because libmicrohttpd reports an error
+ * only after the old daemon has been stopped.
+ */
+static void check_pair(struct diag *r, const struct web_config *c, const struct named_file *cert,
+		       const struct named_file *key)
+{
+	gnutls_datum_t cert_pem = datum(c->cert), key_pem = datum(c->key);
+	gnutls_certificate_credentials_t cred;
+	int cert_err, err = gnutls_certificate_allocate_credentials(&cred);
+
+	if (!err) {
+		err = gnutls_certificate_set_x509_key_mem(cred, &cert_pem, &key_pem,
+							  GNUTLS_X509_FMT_PEM);
+		gnutls_certificate_free_credentials(cred);
+	}
+	if (err >= 0)
+		return;
+	cert_err = check_certificates(c->cert);
+	if (cert_err)
+		refuse_file(r, cert, gnutls_strerror(cert_err));
+	else
+		refuse_file(r, key, err == GNUTLS_E_CERTIFICATE_KEY_MISMATCH ?
+			    "it is not the key of the certificate in cert_file" :
+			    gnutls_strerror(err));
+}
+
+static void check_client_ca(struct diag *r, const struct web_config *c,
+			    const struct named_file *ca)
+{
+	gnutls_certificate_credentials_t cred;
+	gnutls_datum_t pem = datum(c->client_ca);
+	int err = gnutls_certificate_allocate_credentials(&cred);
+
+	if (!err) {
+		/* Returns the number of certificates. */
+		err = gnutls_certificate_set_x509_trust_mem(cred, &pem, GNUTLS_X509_FMT_PEM);
+		if (!err)
+			err = GNUTLS_E_NO_CERTIFICATE_FOUND;
+		gnutls_certificate_free_credentials(cred);
+	}
+	if (err < 0)
+		refuse_file(r, ca, gnutls_strerror(err));
 }
 
 /* Finds a version in versions[]. -1: it is not there, and @r says so. */
@@ -102,6 +182,7 @@ static void read_client_auth(struct web_config *c, const struct node *tls, struc
 	const struct node *type = node_get(tls, "client_auth_type");
 	const struct node *ca = node_get(tls, "client_ca_file");
 	const char *word = types[0];
+	struct named_file nf;
 
 	if (type && !get_text(r, type, "client_auth_type", &word))
 		return;
@@ -113,7 +194,9 @@ static void read_client_auth(struct web_config *c, const struct node *tls, struc
 		return;
 	}
 	if (ca)
-		c->client_ca = read_named_file(r, ca, "client_ca_file", config);
+		c->client_ca = read_named_file(r, ca, "client_ca_file", config, &nf);
+	if (c->client_ca)
+		check_client_ca(r, c, &nf);
 	if (c->need_client_cert && !ca)
 		diag_node(r, type, (size_t)-1,
 			  "client_auth_type: RequireAndVerifyClientCert needs client_ca_file");
@@ -129,6 +212,7 @@ static void read_tls(struct web_config *c, const struct node *tls, struct diag *
 		"cert_file", "key_file", "client_auth_type", "client_ca_file", "min_version",
 		"max_version", NULL
 	};
+	struct named_file cert_file, key_file;
 	const struct node *cert, *key;
 
 	if (!check_map(r, tls, "tls_server_config", keys))
@@ -136,9 +220,11 @@ static void read_tls(struct web_config *c, const struct node *tls, struct diag *
 	cert = need(r, tls, "cert_file", "tls_server_config", "cert_file: server.crt");
 	key = need(r, tls, "key_file", "tls_server_config", "key_file: server.key");
 	if (cert)
-		c->cert = read_named_file(r, cert, "cert_file", config);
+		c->cert = read_named_file(r, cert, "cert_file", config, &cert_file);
 	if (key)
-		c->key = read_named_file(r, key, "key_file", config);
+		c->key = read_named_file(r, key, "key_file", config, &key_file);
+	if (c->cert && c->key)
+		check_pair(r, c, &cert_file, &key_file);
 	read_client_auth(c, tls, r, config);
 	read_versions(c, tls, r);
 }
