@@ -314,6 +314,51 @@ static ssize_t refuse(void *cookie, const char *buf, size_t n)
 	return -1;
 }
 
+/* Has room for the head of the file alone. */
+static ssize_t take_head(void *cookie, const char *buf, size_t n)
+{
+	size_t *room = cookie;
+
+	(void)buf;
+	if (n > *room) {
+		errno = ENOSPC;
+		return -1;
+	}
+	*room -= n;
+	return (ssize_t)n;
+}
+
+/* The recorder keeps the errno of a write that fails. @big: stdio has no room for the record. */
+static void fill_up(bool big)
+{
+	static char why[100000];
+	size_t room = 12;
+	FILE *f = fopencookie(&room, "w", (cookie_io_functions_t){ .write = take_head });
+	struct recorder *r;
+
+	assert_non_null(f);
+	r = recorder_open(f);
+	assert_non_null(r);
+	/* Hardly compresses. */
+	for (size_t i = 0; i < sizeof(why) - 1; i++)
+		why[i] = (char)(1 + (i * i * 2654435761U >> 13) % 255);
+	why[big ? sizeof(why) - 1 : 10] = '\0';
+	recorder_lost(r, 1, why);
+	assert_int_equal(recorder_flush(r), -ENOSPC);
+	/* Another error later does not replace the first. */
+	errno = EBADF;
+	assert_int_equal(recorder_flush(r), -ENOSPC);
+	assert_int_equal(recorder_close(r), -ENOSPC);
+	fclose(f);
+}
+
+static void test_write_error(void **state)
+{
+	(void)state;
+	fill_up(false);
+	fill_up(true);
+}
+
 /* A disk that is full is said, and stays said. */
 static void test_full_disk(void **state)
 {
@@ -350,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_compact),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_write_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,7 @@ static int parse_record(struct args *args, const char **file, uint64_t *count)
 struct session {
 	struct cli *cli;
 	struct recorder *r;
+	const char *file;
 	int fd;			/* of the events; -1: no events */
 	uint64_t readings, events;
 };
@@ -56,11 +57,16 @@ static void count_event(const struct snap_event *e, void *arg)
 	s->events += e->kind != SNAP_EVENT_LOST;
 }
 
+static int fail_file(const struct session *s, int err)
+{
+	return cli_fail("%s: %s", s->file, strerror(-err));
+}
+
 static int flush_recording(const struct session *s)
 {
 	int err = recorder_flush(s->r);
 
-	return err ? cli_fail("record: %s", strerror(-err)) : CLI_OK;
+	return err ? fail_file(s, err) : CLI_OK;
 }
 
 /* Writes all events that are queued now. */
@@ -145,20 +151,19 @@ static int run_record(struct cli *cli, struct args *args)
 {
 	const struct sigaction sa = { .sa_handler = on_signal };
 	struct session s = { .cli = cli };
-	const char *file;
 	uint64_t count;
-	int err = parse_record(args, &file, &count);
+	int err = parse_record(args, &s.file, &count), written;
 	FILE *f;
 
 	if (!err)
 		err = cli_open(cli);
 	if (err)
 		return err;
-	f = fopen(file, "we");
+	f = fopen(s.file, "we");
 	if (f)
 		s.r = recorder_open(f);
 	if (!s.r) {
-		err = cli_fail("%s: %s", file, strerror(errno));
+		err = fail_file(&s, -errno);
 		if (f)
 			fclose(f);
 		return err;
@@ -168,10 +173,10 @@ static int run_record(struct cli *cli, struct args *args)
 	io_record(cli->io, s.r);
 	err = record_readings(&s, count);
 	io_record(cli->io, NULL);
-	recorder_close(s.r);
-	if (fclose(f) && !err)
-		err = cli_fail("%s: %s", file, strerror(errno));
-	return err;
+	written = recorder_close(s.r);
+	if (fclose(f) && !written)
+		written = -errno;
+	return written && !err ? fail_file(&s, written) : err;
 }
 
 static const struct verb verbs[] = { { "", run_record }, { 0 } };

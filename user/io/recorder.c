@@ -38,6 +38,12 @@ static int pack_bytes(struct recorder *r, const void *p, size_t len, int flush)
 	return 0;
 }
 
+static int write_bytes(struct recorder *r, const void *p, size_t len)
+{
+	errno = 0;
+	return fwrite(p, len, 1, r->f) == 1 ? 0 : errno ? -errno : -EIO;
+}
+
 void recorder_put(struct recorder *r, enum recording_kind kind, uint64_t time,
 		  const void *content, size_t len)
 {
@@ -58,9 +64,9 @@ void recorder_put(struct recorder *r, enum recording_kind kind, uint64_t time,
 		return;
 	record.len = htole32((uint32_t)r->packed.len);
 	record.crc = htole32((uint32_t)crc32(0, r->packed.p, (uInt)r->packed.len));
-	if (fwrite(&record, sizeof(record), 1, r->f) != 1 ||
-	    fwrite(r->packed.p, r->packed.len, 1, r->f) != 1)
-		r->err = -EIO;
+	r->err = write_bytes(r, &record, sizeof(record));
+	if (!r->err)
+		r->err = write_bytes(r, r->packed.p, r->packed.len);
 }
 
 struct recorder *recorder_open(FILE *f)
@@ -91,8 +97,9 @@ struct recorder *recorder_open(FILE *f)
 
 int recorder_flush(struct recorder *r)
 {
+	errno = 0;
 	if (!r->err && fflush(r->f))
-		r->err = -EIO;
+		r->err = errno ? -errno : -EIO;
 	return r->err;
 }
 
