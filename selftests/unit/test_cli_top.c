@@ -326,6 +326,33 @@ static void printed(void **state)
 	free(text);
 }
 
+/* Names are drawn up to a width; filters and sorting know all of them. */
+static void long_names(void **state)
+{
+	static const char one[] = "/system.slice/databases.slice/kv-of-customers.service";
+	static const char two[] = "/system.slice/databases.slice/kv-of-employees.service";
+	const struct top_table *t = &top.table[TOP_UARS];
+
+	(void)state;
+	strcpy(is.owners[0].cgroup, two);
+	strcpy(is.owners[1].cgroup, one);
+	assert_int_equal(top_take(&top, &cli), 0);
+	assert_null(strstr(drawn(8, 200), "employees"));
+	while (strcmp(t->cols[top_sorted_by(t)].key, "cgroup"))
+		press(">");
+	assert_int_equal(top_cell(t, 0, 1)->key, 2);
+	press("r");
+	assert_int_equal(top_cell(t, 0, 1)->key, 1);
+	press("/employees\n");
+	assert_int_equal(t->n_shown, 1);
+	assert_int_equal(top_cell(t, 0, 1)->key, 1);
+	press("\033/cgroup=");
+	press(one);
+	press("\n");
+	assert_int_equal(t->n_shown, 1);
+	assert_int_equal(top_cell(t, 0, 1)->key, 2);
+}
+
 /* The numbers of the QPs that top -j has with these words, as in "17 18". */
 static const char *json_qps(const char *line)
 {
@@ -403,7 +430,7 @@ int main(void)
 		TEST(uars), TEST(other_views), TEST(queue_latency), TEST(sorting_keys),
 		TEST(filters), TEST(drill_down), TEST(intervals),
 		TEST(other_keys), TEST(scrolling), TEST(printed),
-		TEST(json_words),
+		TEST(long_names), TEST(json_words),
 		TEST(any_key),
 	};
 

@@ -153,6 +153,23 @@ static void sorted(void **state)
 	free(none.order);
 }
 
+/* Cgroups that differ behind a long beginning. */
+static void sorted_by_name(void **state)
+{
+	struct sorting by = { .key = "cgroup" };
+	struct rows rows = uar_rows(&cli.snap);
+
+	(void)state;
+	strcpy(is.owners[0].cgroup, "/kubepods.slice/kubepods-burstable.slice/pod-b");
+	strcpy(is.owners[1].cgroup, "/kubepods.slice/kubepods-burstable.slice/pod-a");
+	is.uars[0].has |= SNAP_OWNER;
+	is.uars[1].has |= SNAP_OWNER;
+	is.uars[1].owner = 1;
+	assert_int_equal(sort_rows(&cli, &rows, &by), CLI_OK);
+	assert_int_equal(by.order[0], 1);
+	free(by.order);
+}
+
 static void read_error(void **state)
 {
 	struct sorting by = { .key = "wr_rate" };
@@ -167,7 +184,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(uars), TEST(one_uar), TEST(blocks), TEST(sorted), TEST(read_error),
+		TEST(uars), TEST(one_uar), TEST(blocks), TEST(sorted), TEST(sorted_by_name), TEST(read_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

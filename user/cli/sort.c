@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 
-#define WORD	24	/* bytes of a name that are compared */
+#define WORD	SNAP_PATH	/* bytes of a name that are compared */
 
 struct entry {
 	uint32_t row;

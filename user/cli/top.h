@@ -24,7 +24,7 @@ enum top_view {
 
 #define TOP_COLUMNS	20
 #define TOP_PROMPT	64
-#define TOP_WORD	32	/* bytes of a cell at most: what is longer is cut */
+#define TOP_WORD	32	/* bytes of a cell that are drawn at most */
 
 struct top_cell {
 	uint32_t at;		/* in the table's text, which has no NULs */

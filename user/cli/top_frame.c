@@ -72,14 +72,20 @@ static void fill_line(struct top_frame *f, unsigned int y, enum top_attr attr)
 		memset(f->attr + y * f->width, attr, f->width);
 }
 
+/* Filters and sorting know the whole text of a cell. */
+static size_t drawn_len(const struct top_cell *c)
+{
+	return c->len < TOP_WORD ? c->len : TOP_WORD;
+}
+
 static void measure_table(const struct top_table *t, size_t *width)
 {
 	for (size_t k = 0; k < t->n_cols; k++)
 		width[k] = strlen(t->cols[k].head);
 	for (size_t i = 0; i < t->n_shown; i++)
 		for (size_t k = 0; k < t->n_cols; k++)
-			if (top_cell(t, i, k)->len > width[k])
-				width[k] = top_cell(t, i, k)->len;
+			if (drawn_len(top_cell(t, i, k)) > width[k])
+				width[k] = drawn_len(top_cell(t, i, k));
 }
 
 static unsigned int put_cell(struct top_frame *f, unsigned int y,
@@ -125,7 +131,7 @@ static void draw_row(const struct top_table *t, struct top_frame *f,
 			continue;
 		x = put_cell(f, y, x, width[k], c->right,
 			     selected ? TOP_ATTR_SELECTED :
-			     (enum top_attr)c->tone, t->text + c->at, c->len);
+			     (enum top_attr)c->tone, t->text + c->at, drawn_len(c));
 	}
 }
 

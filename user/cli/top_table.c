@@ -110,8 +110,6 @@ static int take_row(struct top_table *t, const struct cli *cli, const void *row)
 
 		cell_get(cli, &t->cols[k], row, &c);
 		n = cell_format(t->text + t->len, &t->cols[k], &c);
-		if (n > TOP_WORD)
-			n = TOP_WORD;
 		replace_non_ascii(t->text + t->len, n);
 		*to = (struct top_cell){
 			.at = (uint32_t)t->len, .len = (uint16_t)n,
