@@ -86,6 +86,26 @@ static void test_changes_rank(void **state)
 	assert_int_equal(fake.lease, 0);
 }
 
+/* Overrides that no decision will release end with their lease; the others go on under another one. */
+static void test_forgotten(void **state)
+{
+	uint64_t was;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 0.95);
+	was = fake.lease;
+	agent.state.forgotten = 3;
+	tick(100, 0.7);
+	assert_int_not_equal(fake.lease, was);
+	assert_int_equal(agent.lease, fake.lease);
+	assert_int_equal(fake.level[1], 1);
+	assert_int_equal(agent.state.forgotten, 0);
+	was = fake.lease;
+	tick(100, 0.7);
+	assert_int_equal(fake.lease, was);
+}
+
 static void test_keeps_the_lease(void **state)
 {
 	int i;
@@ -622,7 +642,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_acts_and_gives_back),
-		T(test_changes_rank), T(test_keeps_the_lease), T(test_lease_ran_out),
+		T(test_changes_rank), T(test_forgotten), T(test_keeps_the_lease), T(test_lease_ran_out),
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_reload_longer_lease), T(test_one_job_gone),
 		T(test_without_library), T(test_settings), T(test_settings_default),

@@ -604,6 +604,12 @@ static void test_migrate_forgets(void **state)
 	assert_int_equal(eval(2000), 1);
 	assert_int_equal(slot->n_moved, 2);
 	assert_int_equal(policy_n_held(&st), 2);
+	/* Their overrides are for the caller to end, and so are those of a job that is gone. */
+	assert_int_equal(st.forgotten, POLICY_MOVED - 1);
+	scene.jobs[1].since++;
+	scene_changed();
+	eval(2001);
+	assert_int_equal(st.forgotten, POLICY_MOVED + 1);
 }
 
 /* A QP that got the number of one that was moved has not been moved. */

@@ -314,6 +314,33 @@ static int reissue_overrides(struct agent *a)
 	return 0;
 }
 
+/* Issues the overrides that policies hold under a new lease, and ends the old one with all it has. */
+static int replace_lease(struct agent *a)
+{
+	uint64_t old = a->lease, new;
+	int err = reissue_overrides(a);
+
+	if (err < 0)
+		return err;
+	new = a->lease;
+	a->lease = old;
+	err = end_lease(a);
+	a->lease = new;
+	return err == -ESHUTDOWN ? err : 0;
+}
+
+/*
+ * The kernel keeps the override of a QP that is gone for as long as its lease. Where QPs come and go,
+ * these would fill what it has room for, and everybody's actions would fail.
+ */
+static int end_forgotten(struct agent *a)
+{
+	if (!a->state.forgotten)
+		return 0;
+	a->state.forgotten = 0;
+	return a->lease ? replace_lease(a) : 0;
+}
+
 /*
  * For an agent without a lease, so the overrides of earlier decisions are not in force. True: there
  * are such overrides, or these decisions release some; then all overrides must be sent again.
@@ -478,6 +505,8 @@ static int evaluate_policies(struct agent *a, const struct snapshot *older,
 	err = n ? send_decisions(a, n) : 0;
 	if (!err)
 		err = keep_lease(a);
+	if (!err)
+		err = end_forgotten(a);
 	return err == -ESHUTDOWN ? leave_disarmed(a) : 0;
 }
 
@@ -661,18 +690,12 @@ static void release_dropped(struct agent *a, size_t n)
  */
 static void change_rank(struct agent *a)
 {
-	uint64_t old = a->lease, new;
-
 	if (!a->io || a->opt.dry_run)
 		return;
 	/* The old lease runs out when the next reading has brought the settings under a new one. */
 	agent_settings_lost(a);
-	if (!old || reissue_overrides(a) < 0)
-		return;
-	new = a->lease;
-	a->lease = old;
-	end_lease(a);
-	a->lease = new;
+	if (a->lease)
+		replace_lease(a);
 }
 
 void agent_reload(struct agent *a, struct config *cfg)

@@ -226,14 +226,16 @@ static bool is_there(const struct snapshot *snap, const struct policy_moved *m)
 	return array_lookup(n, i, SNAP_CMP_QP(&snap->qps[i], m)) < n;
 }
 
-/* Drops the entries of destroyed QPs, whose overrides have no target and end with the lease. */
-static void forget_gone(struct policy_slot *slot, const struct snapshot *snap)
+/* Drops the entries of destroyed QPs, whose overrides have no target. */
+static void forget_gone(struct policy_state *st, struct policy_slot *slot,
+			const struct snapshot *snap)
 {
 	uint32_t i, n = 0;
 
 	for (i = 0; i < slot->n_moved; i++)
 		if (is_there(snap, &slot->moved[i]))
 			slot->moved[n++] = slot->moved[i];
+	st->forgotten += slot->n_moved - n;
 	slot->n_moved = n;
 	slot->held[SWIFTRDMA_KNOB_UAR] = n > 0;
 }
@@ -335,7 +337,7 @@ static bool decide_migration(struct eval *e, struct policy_slot *slot, const str
 	int32_t qp, uar;
 
 	if (slot->n_moved == POLICY_MOVED)
-		forget_gone(slot, snap);
+		forget_gone(e->st, slot, snap);
 	if (slot->n_moved == POLICY_MOVED)
 		return false;
 	qp = find_busiest_qp(e, slot, c, job, &slot->runs[d->policy].passed_over);

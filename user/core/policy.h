@@ -218,6 +218,11 @@ struct policy_state {
 	bool ordered;
 	uint64_t ticks;		/* number of evaluations */
 	bool at_once;		/* holds and cooldowns are ignored */
+	/*
+	 * Moves of QPs that are gone or whose job is, and that no decision will release. Their overrides end
+	 * with their lease; the caller sees to that, and sets this to 0.
+	 */
+	uint32_t forgotten;
 };
 
 /* A decision. policy_eval() leaves .seen and .reason to policy_explain(). */

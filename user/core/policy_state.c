@@ -352,6 +352,7 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 	size_t i, n = 0;
 
 	st->ticks = old->ticks;
+	st->forgotten = old->forgotten;
 	for (i = 0; i < old->n_slots && i < st->n_slots; i++) {
 		if (!old->slots[i].used)
 			continue;

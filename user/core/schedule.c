@@ -5,6 +5,7 @@
 
 static void clear_slot(struct policy_state *st, struct policy_slot *slot)
 {
+	st->forgotten += slot->n_moved;
 	memset(slot->runs, 0, st->n_policies * sizeof(*slot->runs));
 	*slot = (struct policy_slot){ .runs = slot->runs, .evidence = slot->evidence };
 }
@@ -32,7 +33,7 @@ static struct policy_slot *find_slot(struct policy_state *st, const struct snap_
 	return NULL;
 }
 
-/* Clears the slots of removed jobs, whose overrides the kernel dropped with them. */
+/* Clears the slots of removed jobs, whose overrides the kernel dropped with them, but for moves of QPs. */
 static void sweep_slots(struct eval *e)
 {
 	const struct snapshot *snap = e->s->snap;
