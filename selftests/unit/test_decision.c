@@ -25,7 +25,7 @@ static void test_record(void **state)
 
 	(void)state;
 	p->max_steps = 3;
-	p->rate = 5;
+	p->rate = p->burst = 5;
 	p->cooldown = 500 * MS;
 	assert_int_equal(eval(1000), 0);
 	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
