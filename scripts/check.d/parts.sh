@@ -35,7 +35,7 @@ part() {
 # vm_part KERNEL SUITE NIC SCRIPT [VAR=VALUE|WRAPPER]...: SCRIPT in a VM. Programs take seven times as long
 # on the debug kernel: there the suites that start many get the hour at once.
 vm_part() {
-	local kernel=$1 suite=$2 nic=$3 script=$4 deps=$vm_deps options=() run=(in_vm $limit)
+	local kernel=$1 suite=$2 nic=$3 script=$4 deps=$vm_deps options=() run=(in_vm "$limit")
 
 	shift 4
 	[ "$nic" = rxe ] || deps=$hca_deps
