@@ -18,9 +18,9 @@
 #include <net/sock.h>
 
 /*
- * hook.c waits by Tasks RCU for callers that were preempted after they read a wrapper's address
- * and before they called the wrapper. Without CONFIG_TASKS_RCU synchronize_rcu_tasks() is
- * synchronize_rcu(), which does not wait for such callers.
+ * RDMA core may be preempted between reading a wrapper's address and calling the wrapper.
+ * synchronize_rcu_tasks() in hook.c waits for such callers before the module's code is freed.
+ * Without CONFIG_TASKS_RCU it is synchronize_rcu(), which does not wait for them.
  */
 #if defined(CONFIG_PREEMPTION) && !defined(CONFIG_TASKS_RCU)
 #error "a preemptible kernel without CONFIG_TASKS_RCU cannot unload this module safely"

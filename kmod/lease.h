@@ -48,11 +48,11 @@ void srdma_lease_exit(void);
 /* End all leases; passes take their effect back. */
 void srdma_lease_end_all(void);
 /*
- * No lease can be renewed during a disarm. srdma_leases_hold() begins a time in which no lease
- * expires either. srdma_lease_end_all() ends that time where the disarm succeeds, and
- * srdma_leases_go_on() where it is refused: then each lease has the time that it had left.
+ * Suspend the expiry of leases, because no lease can be renewed during a disarm. If the disarm
+ * succeeds, srdma_lease_end_all() ends all leases.
  */
 void srdma_leases_hold(void);
+/* Resume expiry after a disarm was refused. Each lease has the time left that it had before. */
 void srdma_leases_go_on(void);
 
 /*

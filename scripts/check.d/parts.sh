@@ -32,8 +32,8 @@ part() {
 	part_cmd[$name]=$cmd
 }
 
-# vm_part KERNEL SUITE NIC SCRIPT [VAR=VALUE|WRAPPER]...: SCRIPT in a VM. Programs take seven times as long
-# on the debug kernel: there the suites that start many get the hour at once.
+# vm_part KERNEL SUITE NIC SCRIPT [VAR=VALUE|WRAPPER]...: SCRIPT in a VM. Suites that start many programs
+# get a whole hour on the debug kernel, where a program takes seven times as long, and no second try.
 vm_part() {
 	local kernel=$1 suite=$2 nic=$3 script=$4 deps=$vm_deps options=() run=(in_vm "$limit")
 

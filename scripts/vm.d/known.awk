@@ -23,9 +23,9 @@
 function is_known() {
 	if (held ~ /srdma_|\[swiftrdma/)
 		return 0
-	if (kind == "kasan")
+	if (kind == "kasan uevent")
 		return held ~ /remove_all_compat_devs/
-	if (kind == "rxe_mr_copy")
+	if (kind == "kasan rxe")
 		return held ~ /Read of size 8/ && held ~ /located 0 bytes to the right of/
 	if (kind == "warning")
 		return held ~ /rxe_sender\+/
@@ -38,16 +38,16 @@ function release() {
 # What kind of report has this for its second line? Empty: none that may be known.
 function kind_of(line) {
 	if (line ~ /BUG: KASAN: use-after-free in kobject_uevent_env/)
-		return "kasan"
+		return "kasan uevent"
 	if (line ~ /BUG: KASAN: slab-out-of-bounds in rxe_mr_copy/)
-		return "rxe_mr_copy"
+		return "kasan rxe"
 	if (line ~ /possible circular locking dependency/)
 		return "lockdep"
 	if (line ~ /WARNING: .*rxe_comp\.c:[0-9]+ at rxe_completer\+/)
 		return "warning"
 }
 function is_end(line) {
-	if (kind == "kasan" || kind == "rxe_mr_copy")
+	if (kind ~ /^kasan/)
 		return line ~ /====================/
 	return line ~ (kind == "warning" ? "end trace" : "</TASK>")
 }

@@ -91,10 +91,10 @@ exporter_stop
 said() { [ "$(grep -c "$1" "$work/exporter")" = "$2" ]; }
 head -c -3 "$work/rec" >"$work/cut"
 exporter_start --replay "$work/cut" --replay-speed 0 --interval 100ms
-check "of a recording that is cut off it is told where" wait_for 10 said 'cut: byte [0-9]*: the last record is cut off' 1
+check "the log says where a recording is cut off" wait_for 10 said 'cut: byte [0-9]*: the last record is cut off' 1
 is "... and the readings before that are served" "$(metric swiftrdma_exporter_readings_total)" 29
 nap 1
-check "... which is told once" said 'cut: byte' 1
+check "... once" said 'cut: byte' 1
 exporter_stop
 
 # --- Options, and files that are wrong ---

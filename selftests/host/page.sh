@@ -110,7 +110,7 @@ like "... says what is right" "$(get "$exporter_url/explain?dev=mlx5_0&qpn=x")" 
 exporter_stop
 is "it ends well" $? 0
 
-# Its recording has ended, so no reading shows it that a viewer has left. It runs beside the others.
+# A second exporter, whose recording has ended, so that only comments show it that a viewer has left.
 ended_port=19893
 ended_viewers() { curl -s --max-time 10 "http://127.0.0.1:$ended_port/metrics" | metric swiftrdma_exporter_page_viewers /dev/stdin; }
 swiftrdma-exporter --web.listen-address "127.0.0.1:$ended_port" --replay "$work/story.rec" --replay-speed 0 \

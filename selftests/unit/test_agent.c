@@ -54,7 +54,7 @@ static void test_acts_and_gives_back(void **state)
 	assert_int_equal(fake.level[2], -1);
 }
 
-/* A reloaded file may have another rank, which the overrides in force get, too. */
+/* After a reload with another rank the overrides in force have that rank. */
 static void test_changes_rank(void **state)
 {
 	char text[sizeof(policy)];
@@ -86,7 +86,7 @@ static void test_changes_rank(void **state)
 	assert_int_equal(fake.lease, 0);
 }
 
-/* Overrides that no decision will release end with their lease; the others go on under another one. */
+/* For forgotten moves the agent ends its lease, and issues the overrides that it holds under a new one. */
 static void test_forgotten(void **state)
 {
 	uint64_t was;

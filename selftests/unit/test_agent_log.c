@@ -310,7 +310,7 @@ static void test_results(void **state)
 	assert_int_equal(agent.n_due, 0);
 }
 
-/* A device that answers late has its result reported twice, and both are logged. */
+/* The kernel reports twice of a device that answers late. The agent logs both results. */
 static void test_late_results(void **state)
 {
 	struct snap_action is = { .knob = SWIFTRDMA_KNOB_LEVEL, .value = 1, .job = "kv",

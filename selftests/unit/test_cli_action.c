@@ -36,16 +36,13 @@ static int set(const char *line)
 	ret = act_set(&cli, &args);
 	fclose(stderr);
 	stderr = was;
-	fclose(cli.out.f);
-	io_close(cli.io);
-	snapshot_free(&cli.snap);
+	cli_end(&cli);
 	return ret;
 }
 
 static int setup(void **state)
 {
 	(void)state;
-	(void)fake_disarm;
 	fake_reset();
 	stub_read = read_scene;
 	json = false;

@@ -55,9 +55,7 @@ static int run_doctor(const char *line)
 	text = NULL;
 	cli.out.f = open_memstream(&text, &size);
 	ret = run_checks(&cli, &args);
-	fclose(cli.out.f);
-	io_close(cli.io);
-	snapshot_free(&cli.snap);
+	cli_end(&cli);
 	return ret;
 }
 
@@ -146,7 +144,7 @@ static void prints(void **state)
 	assert_non_null(strstr(text, "\033[31merror    \033[0mswiftrdma.ko"));
 }
 
-/* Another user's names cannot control the terminal. */
+/* Control characters in the names of cgroups are replaced. */
 static void prints_shaped_names(void **state)
 {
 	struct host_rdma_max m = {

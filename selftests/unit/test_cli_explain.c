@@ -439,7 +439,7 @@ static void ends(void **state)
 	assert_false(said(EXPLAIN_CLASS, "peer wishes") || said(EXPLAIN_CLASS, "one-sided"));
 }
 
-/* Any program may have set its environment, which root reads. */
+/* Control characters in the environment of a process are replaced, and long settings are cut. */
 static void environments(void **state)
 {
 	char found[256];

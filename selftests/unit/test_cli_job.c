@@ -69,7 +69,7 @@ static void wishes(void **state)
 	assert_int_equal(rules[2].slo_p99_min, 1000000);
 }
 
-/* Nobody means 50 ns by 50. */
+/* A number without a unit is refused. */
 static void unitless_objective(void **state)
 {
 	struct job_args job = fresh_job();

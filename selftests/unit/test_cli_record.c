@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What swiftrdma record keeps of a made-up kernel, and what a replay shows of it. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "unit/fake_io.c"
@@ -263,12 +265,39 @@ static void test_latencies(void **state)
 	assert_int_equal(fake.events_due, 0);
 }
 
+/* The file takes its head and no reading. One message names the file and the error. */
+static void test_full_disk(void **state)
+{
+	FILE *was_stderr = stderr;
+	struct rlimit was, limit;
+	char want[128], *said;
+	size_t size;
+	int status;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	limit = was;
+	limit.rlim_cur = 16;
+	stderr = open_memstream(&said, &size);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	status = record("1");
+	setrlimit(RLIMIT_FSIZE, &was);
+	fclose(stderr);
+	stderr = was_stderr;
+	assert_int_equal(status, CLI_ERROR);
+	snprintf(want, sizeof(want), "swiftrdma: %s: File too large\n0 readings, 0 events\n", file);
+	assert_string_equal(said, want);
+	free(said);
+}
+
 int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_events), T(test_unprivileged), T(test_replay),
 		T(test_no_owner), T(test_many), T(test_name), T(test_latencies),
+		T(test_full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -326,7 +326,7 @@ static void printed(void **state)
 	free(text);
 }
 
-/* Names are drawn up to a width; filters and sorting know all of them. */
+/* Long names are drawn in part. Filters and sorting use the whole name. */
 static void long_names(void **state)
 {
 	static const char one[] = "/system.slice/databases.slice/kv-of-customers.service";
@@ -384,7 +384,7 @@ static const char *json_qps(const char *line)
 	return numbers;
 }
 
-/* The words hold for JSON as they do for text. */
+/* JSON has the rows that text has with the same words. */
 static void json_words(void **state)
 {
 	(void)state;

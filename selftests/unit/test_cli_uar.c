@@ -153,7 +153,7 @@ static void sorted(void **state)
 	free(none.order);
 }
 
-/* Cgroups that differ behind a long beginning. */
+/* Cgroups that differ only after 40 bytes are sorted. */
 static void sorted_by_name(void **state)
 {
 	struct sorting by = { .key = "cgroup" };

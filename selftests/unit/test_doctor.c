@@ -586,7 +586,7 @@ static void limits_of_cgroups(void **state)
 	rig_expect("rdma_max", DOCTOR_ERROR, "0 of 0 contexts (hca_handle)", NULL);
 }
 
-/* Any user may have named a cgroup, and root pastes the command. */
+/* No command is offered for a cgroup whose path the shell or the terminal would interpret. */
 static void limits_of_shaped_cgroups(void **state)
 {
 	struct host_rdma_max *m = &r.maxima[0];
@@ -623,7 +623,7 @@ static void limits_of_shaped_cgroups(void **state)
 	assert_non_null(strstr(rig_expect("rdma_max", DOCTOR_ERROR, NULL, NULL)->mend, m->cgroup));
 }
 
-/* A command that is cut does something else. */
+/* A command that does not fit is left out. */
 static void long_commands(void **state)
 {
 	char name[DOCTOR_MEND];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Asynchronous events of QPs that move: a program gets those of its connection, as of its own QP. */
+/* Asynchronous events of QPs that move. The program gets the events of the QP in use, with its own QP in them. */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -16,14 +16,14 @@ static struct {
 	struct ibv_qp *acked;		/* the QP of the last one */
 } device;
 
-/* The descriptor counts the events of the queue; the program may hear of them by poll(). */
+/* Queues an event, and makes the descriptor readable, as a device does. */
 static void device_event(enum ibv_event_type type, struct ibv_qp *qp)
 {
 	device.queue[device.head++ % 8] = (struct ibv_async_event){ .event_type = type, .element.qp = qp };
 	assert_int_equal(eventfd_write(rig.ctx->async_fd, 1), 0);
 }
 
-/* A call that would wait for ever fails. */
+/* ibv_get_async_event() of the device. With an empty queue it fails, because waiting would never end. */
 static int device_get_event(struct ibv_context *ctx, struct ibv_async_event *event)
 {
 	eventfd_t n;
@@ -84,7 +84,7 @@ static void moves_for(unsigned int n)
 
 /* --- tests -------------------------------------------------------------------------------- */
 
-/* Whichever QP carries the requests, its events are those of the program's QP. Each is acknowledged once. */
+/* An event of the QP that carries the requests names the program's QP, and is acknowledged once. */
 static void test_in_use(void **state)
 {
 	(void)state;
@@ -98,7 +98,7 @@ static void test_in_use(void **state)
 	assert_int_equal(device.waits, 0);
 }
 
-/* Events of the QP that the connection has left. */
+/* The program does not see events of a QP that no longer carries the requests. */
 static void test_left_behind(void **state)
 {
 	(void)state;
@@ -113,8 +113,8 @@ static void test_left_behind(void **state)
 }
 
 /*
- * A program that waits by poll() does not wait in the call, too. It may have set the descriptor so that no call
- * waits; then it is told what it would be told without an event.
+ * The only event is one that the program must not see. The call fails with EINTR and does not wait. With
+ * O_NONBLOCK it fails with EAGAIN, as without an event.
  */
 static void test_polled(void **state)
 {
@@ -138,7 +138,7 @@ static void test_polled(void **state)
 	assert_int_equal(device.acks, 2);
 }
 
-/* A program that waits in the call goes on to wait. The device has the events only when the call has begun. */
+/* Events that come after the call began: the call skips the first one, and waits for the second. */
 static int late_events(struct ibv_context *ctx, struct ibv_async_event *event)
 {
 	if (!device.head)
@@ -158,7 +158,7 @@ static void test_waits(void **state)
 	assert_int_equal(device.waits, 0);
 }
 
-/* What is no QP's, or of a QP that does not move, goes through. */
+/* Events of ports, and of QPs that cannot move, pass unchanged. */
 static void test_others(void **state)
 {
 	struct ibv_qp_init_attr attr = {
@@ -184,7 +184,7 @@ static void test_others(void **state)
 	ibv_destroy_qp(qp);
 }
 
-/* As in libibverbs a QP stays until the program has acknowledged its events, though the shadow's are. */
+/* As in libibverbs, ibv_destroy_qp() waits until the program has acknowledged all events of the QP. */
 static struct ibv_async_event unacknowledged;
 static atomic_bool acknowledges;
 

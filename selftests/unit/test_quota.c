@@ -230,7 +230,7 @@ static void test_rate_and_order(void **state)
 	assert_string_equal(out[0].job, "bulk");
 }
 
-/* In a simulation, whose time is shorter than the file's, a second's acts are as many. */
+/* policy.burst, and not policy.rate, bounds the acts at once: a simulation multiplies the rate. */
 static void test_burst(void **state)
 {
 	struct policy *p = add("p", "job", "port.util > 80%", "job.level += 1", "port.util < 60%");
@@ -280,8 +280,8 @@ static void test_causes(void **state)
 }
 
 /*
- * An act that fails as a whole is none: it keeps no other cause waiting, and leaves the rate to others. Both
- * policies of a cause may fail in one tick.
+ * An act of which all decisions fail does not make policies of another cause wait, and does not count against
+ * the rate. Two policies of one cause fail here in one tick.
  */
 static void test_failed_cause(void **state)
 {
@@ -307,15 +307,15 @@ static void test_failed_cause(void **state)
 	assert_int_equal(policy_n_held(&st), 0);
 	assert_int_equal(eval(1100), 1);
 	assert_int_equal(out[0].policy, 0);
-	/* The cause of the port's policy settles now, as it would have without the others. */
+	/* Until the settle time of the port's act is over, no policy of another cause acts. */
 	assert_int_equal(eval(1700), 1);
 	assert_int_equal(out[0].policy, 0);
-	/* The others are asked again, though their rate has no second act yet. */
+	/* The policies of uar act again, though their rate of 0.1/s allows no second act yet. */
 	assert_int_equal(eval(2800), 3);
 	assert_int_not_equal(out[0].policy, 0);
 }
 
-/* An act of which a part was carried out is one. */
+/* An act of which one of two decisions fails counts as a step, and for the cause. */
 static void test_failed_in_part(void **state)
 {
 	struct policy *p = add("port", "job kv", "port.util > 80%", "job.level += 1", "port.util < 60%");
@@ -446,7 +446,7 @@ static void test_migrate(void **state)
 	assert_int_equal(eval(5000), 0);
 }
 
-/* Moves that fail are no steps, so the policy acts when a move can succeed. */
+/* A failed move does not count as a step, so the policy still moves QPs after more failures than it has steps. */
 static void test_migrate_fails(void **state)
 {
 	struct policy *p = add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
@@ -604,7 +604,7 @@ static void test_migrate_forgets(void **state)
 	assert_int_equal(eval(2000), 1);
 	assert_int_equal(slot->n_moved, 2);
 	assert_int_equal(policy_n_held(&st), 2);
-	/* Their overrides are for the caller to end, and so are those of a job that is gone. */
+	/* Forgotten moves are counted, and so are the moves of a job that is removed. */
 	assert_int_equal(st.forgotten, POLICY_MOVED - 1);
 	scene.jobs[1].since++;
 	scene_changed();

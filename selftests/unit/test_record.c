@@ -314,7 +314,7 @@ static ssize_t refuse(void *cookie, const char *buf, size_t n)
 	return -1;
 }
 
-/* Has room for the head of the file alone. */
+/* A file that takes no more than the recording's head. */
 static ssize_t take_head(void *cookie, const char *buf, size_t n)
 {
 	size_t *room = cookie;

@@ -435,7 +435,7 @@ static void test_mixed(void **state)
 	update(was, is);
 	is_about(SIG_JOB_WR_RATE, KV, 5000, 0.001);
 	is_absent(SIG_JOB_BYTE_RATE, KV);
-	/* A count that the kernel did not tell before did not begin now: its provider was loaded. */
+	/* The older reading has no count, so there is no rate. */
 	was->jobs[KV].stats[0].has = 0;
 	update(was, is);
 	is_absent(SIG_JOB_WR_RATE, KV);

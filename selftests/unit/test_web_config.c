@@ -71,7 +71,7 @@ static void free_pair(struct pair *p)
 	free(p->key);
 }
 
-/* A file that is cert_file and key_file. */
+/* Writes a file with key and certificate, which both cert_file and key_file may name. */
 static void write_both(void)
 {
 	size_t len = strlen(mine.key) + strlen(mine.cert) + 1;

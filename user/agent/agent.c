@@ -314,7 +314,7 @@ static int reissue_overrides(struct agent *a)
 	return 0;
 }
 
-/* Issues the overrides that policies hold under a new lease, and ends the old one with all it has. */
+/* Issues the overrides that policies hold under a new lease, and then ends the old lease. */
 static int replace_lease(struct agent *a)
 {
 	uint64_t old = a->lease, new;
@@ -330,8 +330,8 @@ static int replace_lease(struct agent *a)
 }
 
 /*
- * The kernel keeps the override of a QP that is gone for as long as its lease. Where QPs come and go,
- * these would fill what it has room for, and everybody's actions would fail.
+ * Ends overrides of QPs that are gone, which the kernel keeps until their lease ends. Otherwise they would
+ * pile up until the kernel refuses all further actions.
  */
 static int end_forgotten(struct agent *a)
 {
@@ -684,15 +684,12 @@ static void release_dropped(struct agent *a, size_t n)
 		log_msg(LOG_INFO, "... and %zu more releases", n - fit);
 }
 
-/*
- * All overrides under leases of another rank. A lease cannot change its rank, so new leases take over
- * before the old ones end.
- */
+/* Issues all overrides under new leases, because a lease cannot change its rank. */
 static void change_rank(struct agent *a)
 {
 	if (!a->io || a->opt.dry_run)
 		return;
-	/* The old lease runs out when the next reading has brought the settings under a new one. */
+	/* The next reading issues the settings under a new lease. The old lease expires. */
 	agent_settings_lost(a);
 	if (a->lease)
 		replace_lease(a);

@@ -36,7 +36,7 @@ struct agent_crowded {
 struct agent_due {
 	uint64_t batch;
 	uint32_t index;			/* in the batch */
-	bool logged;			/* with QPs pending; the kernel may report it once more */
+	bool logged;			/* a result with pending QPs was; the kernel may report another */
 	struct snap_action action;
 };
 
@@ -171,7 +171,7 @@ uint64_t agent_lease_life(const struct agent *a);
 /* result.c: waits for results of actions. */
 void agent_due_add(struct agent *a, uint64_t batch, size_t n);
 void agent_due_event(struct agent *a, const struct snap_event *ev);
-/* True: the kernel has not reported the result of an action. */
+/* True: there is an action of which the kernel has reported no result. */
 bool agent_awaits_results(const struct agent *a);
 /* Works out the outstanding results from the kernel's present state. */
 void agent_due_read(struct agent *a);

@@ -109,8 +109,10 @@ static int keep_reading(struct session *s)
 		return err;
 	if (io_snapshot(s->cli->io, &s->cli->snap, NULL) < 0)
 		return cli_io_error(s->cli);
-	s->readings++;
-	return flush_recording(s);
+	err = flush_recording(s);
+	if (!err)
+		s->readings++;
+	return err;
 }
 
 /* Events need CAP_NET_ADMIN, snapshots do not. Without events the file says so. */

@@ -147,7 +147,7 @@ static bool is_cut(const struct host_rdma_max *m)
 	return strcmp(m->cgroup, "/") && (len < n || strcmp(m->dir + len - n, m->cgroup));
 }
 
-/* Any user may have named the cgroup. */
+/* Offers no command if the path has a quote, because any user may have named the cgroup. */
 static void mend_maximum(struct doctor *d, const struct host_rdma_max *m)
 {
 	if (is_cut(m))

@@ -218,10 +218,7 @@ static bool gains_capabilities(const char *path)
 	return getuid() && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-/*
- * Whether @loader is the one that this program was started by. Another one may be any program, and
- * is not run.
- */
+/* Is @loader the loader of this program? A file may name any other program as its loader. */
 static bool is_own_loader(const char *loader)
 {
 	const Elf64_Ehdr *h;

@@ -226,7 +226,7 @@ static bool is_there(const struct snapshot *snap, const struct policy_moved *m)
 	return array_lookup(n, i, SNAP_CMP_QP(&snap->qps[i], m)) < n;
 }
 
-/* Drops the entries of destroyed QPs, whose overrides have no target. */
+/* Drops the entries of QPs that were destroyed, and counts them in .forgotten. */
 static void forget_gone(struct policy_state *st, struct policy_slot *slot,
 			const struct snapshot *snap)
 {
@@ -443,6 +443,7 @@ bool decide_would_change(struct eval *e, const struct policy_slot *slot, uint32_
 	return false;
 }
 
+/* Records the cause of an act, so that the policies of other causes wait until its effect shows. */
 static void note_cause(struct policy_slot *slot, enum cause cause, uint64_t now)
 {
 	if (!slot->caused.known || slot->caused.at != now) {

@@ -64,7 +64,8 @@ struct policy {
 	uint64_t cooldown;		/* ns between two acts on one job */
 	uint32_t max_steps;		/* acts before an undo; 0: no limit */
 	double rate;			/* acts a second, over all jobs; 0: no limit */
-	double burst;			/* acts of a second of the file's time; at least 1 */
+	/* Acts that may come at once: those of a second, also where a simulation shortens seconds. */
+	double burst;
 	struct cond undo_when, undo_fallback[POLICY_FALLBACKS];
 	/* The contraries of the states of the undo. One that is true prevents the undo. */
 	struct cond undo_not, undo_fallback_not[POLICY_FALLBACKS];
@@ -121,7 +122,7 @@ struct policy_run {
 	double from[POLICY_STEPS];	/* values of the knobs before the first act on each */
 	uint32_t dev, port;	/* where the state was true at the last act; or POLICY_NO_PLACE */
 	uint64_t tick;		/* of the last act or undo */
-	/* Decisions of the last act that policy_failed() has not taken back; 0: of an undo. */
+	/* The number of decisions of the last act that have not failed; 0 after an undo. */
 	unsigned int standing;
 };
 
@@ -160,14 +161,14 @@ struct policy_evidence {
 	struct policy_seen seen;
 };
 
-/* Run state of all policies on one job. */
-/* A cause for which a policy acted. */
+/* The cause of the last act that had one, and when that was. */
 struct policy_caused {
-	bool known;		/* a policy with a cause has acted */
+	bool known;		/* there was such an act */
 	enum cause cause;
 	uint64_t at;
 };
 
+/* Run state of all policies on one job. */
 struct policy_slot {
 	bool used, seen;
 	uint32_t job;
@@ -179,11 +180,12 @@ struct policy_slot {
 	struct policy_turns turns[POLICY_KNOBS];
 	struct policy_moved moved[POLICY_MOVED];
 	uint32_t n_moved;
+	struct policy_caused caused;
 	/*
-	 * Of the last act, and of those before that time. Acts of one time have one cause; .cause_acts of
-	 * them have not failed.
+	 * All acts at .caused.at have that cause. .cause_acts is the number of those that have not failed;
+	 * when it falls to 0, .caused becomes .caused_before again.
 	 */
-	struct policy_caused caused, caused_before;
+	struct policy_caused caused_before;
 	uint32_t cause_acts;
 	/* Per policy; separate from the fields that every tick reads. */
 	struct policy_run *runs;
@@ -219,8 +221,8 @@ struct policy_state {
 	uint64_t ticks;		/* number of evaluations */
 	bool at_once;		/* holds and cooldowns are ignored */
 	/*
-	 * Moves of QPs that are gone or whose job is, and that no decision will release. Their overrides end
-	 * with their lease; the caller sees to that, and sets this to 0.
+	 * The number of moves that no decision will release, because the QP or its job is gone. The kernel
+	 * keeps their overrides until the lease ends. The caller ends the lease, and sets this to 0.
 	 */
 	uint32_t forgotten;
 };
@@ -291,8 +293,8 @@ void policy_explain(const struct policy_set *set, struct policy_state *st,
 		    const struct signals *s, struct policy_decision *d, size_t n);
 
 /*
- * Takes back a decision that could not be carried out. An act of which nothing was carried out counts as
- * none: it leaves steps, rate and cause as they were. @set is the one that decided.
+ * Takes back a decision of policy_eval() that was not carried out. If no decision of its act was, the act
+ * counts neither as a step, nor against the rate, nor for the cause. @set: the one passed to policy_eval().
  */
 void policy_failed(const struct policy_set *set, struct policy_state *st,
 		   const struct policy_decision *d);

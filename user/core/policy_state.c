@@ -110,7 +110,7 @@ static bool holds_any(const struct policy_slot *slot, uint32_t policy)
 	return false;
 }
 
-/* Nothing of the last act of policy @n was carried out. */
+/* Takes back the last act of policy @n, of which no decision was carried out. */
 static void take_back_act(const struct policy_set *set, struct policy_state *st,
 			  struct policy_slot *slot, uint32_t n)
 {

@@ -82,7 +82,7 @@ static enum signal_reported wr_rate(const struct signals *s, size_t i,
 	if (!snap_has(st, SNAP_WRS))
 		return signals_reported_rate(s, older, i, st->dev,
 					     offsetof(struct snap_figures, wrs), rate);
-	/* The kernel did not tell the count of the time before: its provider was not loaded. */
+	/* The older reading has no count, because the provider was not loaded. */
 	if (old && !snap_has(old, SNAP_WRS))
 		return REPORTED_IN_PART;
 	return signal_per_second(old ? old->wrs : 0, st->wrs, was->time,

@@ -46,7 +46,7 @@ void stream_free(struct stream *s);
 
 /* There is a new reading. */
 void stream_tick(struct stream *s);
-/* Is called regularly. @now: clock_monotonic() */
+/* Sends a comment to viewers who got nothing for %STREAM_QUIET_NS. @now: clock_monotonic() */
 void stream_sweep(struct stream *s, uint64_t now);
 /* All viewers end; none may be suspended when the daemon stops. */
 void stream_stop(struct stream *s);

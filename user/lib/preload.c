@@ -422,8 +422,8 @@ static bool would_wait(int fd)
 }
 
 /*
- * A program that waits by poll() calls when there is an event, and must not wait for the next one if it must
- * not see this one. Such a call is interrupted, as by a signal.
+ * If an event was there when the program called, the program may have waited for it by poll(). If the
+ * program must not see that event, the call fails with EINTR, and does not wait for another event.
  */
 EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 {

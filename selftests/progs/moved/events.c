@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Asynchronous events of the device, which a thread waits for by poll(). The program must hear of its own QPs
- * only, whatever QPs carry their requests.
+ * A thread that waits by poll() for asynchronous events of the device. Each event must name a QP that the
+ * program has created, although the library's QPs carry the requests.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +16,7 @@ static pthread_t thread;
 static _Atomic bool over;
 static _Atomic unsigned int last_wqes, others;
 
-/* The events of a connection come to the thread of all. */
+/* The QPs of all connections. */
 static _Atomic(struct ibv_qp *) own[CONNS_MAX];
 
 static bool is_own(const struct ibv_qp *qp)

@@ -69,7 +69,7 @@ extern unsigned int conns;
 
 /* --- connect.c ---- */
 
-/* The device of all connections, which rdma_cm finds by itself. */
+/* Opens the device of all connections, and sets @ctx to its context. rdma_cm finds the device by itself. */
 bool open_device(const char *name, struct ibv_context **ctx);
 /* Meets the peer by TCP, and connects the QPs by it or, with @address, by rdma_cm. @host NULL: listens. */
 bool set_up(const char *host, const char *address);
@@ -80,16 +80,16 @@ void tear_down(void);
 
 /* --- events.c ---- */
 
-/* A thread takes the events of the device. */
+/* Starts a thread that takes the events of the device. */
 void watch_events(struct ibv_context *ctx);
-/* Events of this QP may come. */
+/* Adds a QP of which events may come. */
 void watch_qp(struct ibv_qp *qp);
 /*
- * Sets the program's only QP, whose receives are shared, to ERR. The event of its last receive comes once, and
- * has not come before.
+ * Sets the program's only QP, which has a shared receive queue, to ERR. Ends the program as wrong unless
+ * IBV_EVENT_QP_LAST_WQE_REACHED comes exactly once, after that.
  */
 void expect_last_wqe(struct ibv_qp *qp);
-/* The thread ends, also where it has just been told of an event. */
+/* Ends the thread. Ends the program as wrong if the thread hangs in ibv_get_async_event(). */
 void stop_watching(void);
 
 /* --- traffic.c ---- */

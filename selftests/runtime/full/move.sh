@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . selftests/lib/move.sh
 
 case $nic in rxe) moves=10000 ;; *) moves=1000 ;; esac
-# So many on Debian 12's kernel, in 25 minutes. The others have a fifth of them, kernels with self-checks fewer.
+# 10,000 moves take 25 minutes. Other kernels than Debian 12's run a fifth, and slow kernels still fewer.
 case $(uname -r) in 6.1.*) ;; *) moves=$((moves / 5)) ;; esac
 moves=${MOVES:-$((moves / (slowness * slowness)))}
 
