@@ -38,6 +38,7 @@ struct fake_qp {
 	bool building;
 	enum ibv_qp_state state;
 	uint32_t dest, max_send, max_recv, access;
+	uint8_t reads_out, reads_in;	/* max_rd_atomic, max_dest_rd_atomic */
 	uint32_t sq_head, sq_tail, rq_head, rq_tail;
 	struct fake_wr sq[RING], rq[RING];
 	struct fake_srq *srq;
@@ -56,6 +57,7 @@ static struct {
 	bool fail_pd, busy;	/* no PD can be made, no CQ be destroyed */
 	int pds;
 	struct ibv_qp *limited;	/* by ibv_modify_qp_rate_limit() */
+	unsigned int empty_reads;	/* that were executed */
 	int wrong;		/* completions for which a CQ had no room, calls at the wrong time */
 	/* Messages of the modules. */
 	unsigned int tells;
@@ -199,6 +201,15 @@ static void fake_wr_send_imm(struct ibv_qp_ex *qpx, __be32 imm)
 	fake_build(qpx, IBV_WR_SEND_WITH_IMM, 0, imm);
 }
 
+static void fake_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
+			    const struct ibv_mw_bind_info *info)
+{
+	(void)mw;
+	(void)rkey;
+	(void)info;
+	fake_build(qpx, IBV_WR_BIND_MW, 0, 0);
+}
+
 static void fake_wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr, uint32_t length)
 {
 	struct fake_qp *f = (struct fake_qp *)qpx;
@@ -259,6 +270,20 @@ static struct fake_wr *fake_next_recv(struct fake_qp *to)
 	return to->rq_tail != to->rq_head ? &to->rq[to->rq_tail % RING] : NULL;
 }
 
+static enum ibv_wc_status fake_verdict(const struct fake_qp *f, const struct fake_qp *to,
+				       const struct fake_wr *w)
+{
+	if (fake_takes_receive(w->opcode))
+		return IBV_WC_SUCCESS;
+	if (w->opcode != IBV_WR_RDMA_READ)
+		return to->access & IBV_ACCESS_REMOTE_WRITE ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
+	if (!f->reads_out)
+		return IBV_WC_LOC_QP_OP_ERR;
+	if (!to->reads_in)
+		return IBV_WC_REM_INV_REQ_ERR;
+	return to->access & IBV_ACCESS_REMOTE_READ ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
+}
+
 /* Executes the oldest request of the queue. False: it has to wait. */
 static bool fake_execute(struct fake_qp *f)
 {
@@ -271,9 +296,8 @@ static bool fake_execute(struct fake_qp *f)
 	if (there && fake_takes_receive(w->opcode) && !fake_next_recv(to))
 		return false;
 	f->sq_tail++;
-	if (!there || (!fake_takes_receive(w->opcode) && w->opcode != IBV_WR_RDMA_READ &&
-		       !(to->access & IBV_ACCESS_REMOTE_WRITE))) {
-		wc.status = there ? IBV_WC_REM_ACCESS_ERR : IBV_WC_RETRY_EXC_ERR;
+	wc.status = there ? fake_verdict(f, to, w) : IBV_WC_RETRY_EXC_ERR;
+	if (wc.status) {
 		fake_push(f->qp.send_cq, wc);
 		fake_flush(f);
 		return true;
@@ -292,8 +316,11 @@ static bool fake_execute(struct fake_qp *f)
 			.wr_id = r->wr_id, .qp_num = to->qp.qp_num, .opcode = IBV_WC_RECV,
 			.byte_len = w->length, .imm_data = w->imm,
 			.wc_flags = w->opcode == IBV_WR_SEND ? 0 : IBV_WC_WITH_IMM });
-	} else if (w->opcode == IBV_WR_RDMA_READ && w->length) {
-		memcpy(w->local, (char *)(uintptr_t)w->remote, w->length);
+	} else if (w->opcode == IBV_WR_RDMA_READ) {
+		if (w->length)
+			memcpy(w->local, (char *)(uintptr_t)w->remote, w->length);
+		else
+			fab.empty_reads++;
 	} else if (w->length) {
 		memcpy((char *)(uintptr_t)w->remote, w->local, w->length);
 	}
@@ -370,6 +397,7 @@ static struct ibv_qp *fake_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_i
 	fake(qp)->ex.wr_rdma_write = fake_wr_rdma_write;
 	fake(qp)->ex.wr_rdma_read = fake_wr_rdma_read;
 	fake(qp)->ex.wr_send_imm = fake_wr_send_imm;
+	fake(qp)->ex.wr_bind_mw = fake_wr_bind_mw;
 	fake(qp)->ex.wr_set_sge = fake_wr_set_sge;
 	fake(qp)->ex.wr_complete = fake_wr_complete_error;
 	fake(qp)->ex.wr_abort = fake_wr_abort;
@@ -386,6 +414,10 @@ static int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		f->dest = attr->dest_qp_num;
 	if (mask & IBV_QP_ACCESS_FLAGS)
 		f->access = attr->qp_access_flags;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		f->reads_out = attr->max_rd_atomic;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		f->reads_in = attr->max_dest_rd_atomic;
 	if (!(mask & IBV_QP_STATE))
 		return 0;
 	f->state = qp->state = attr->qp_state;
@@ -436,6 +468,14 @@ static int fake_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *att
 	return 0;
 }
 
+static int fake_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	struct ibv_send_wr wr = { .wr_id = bind->wr_id, .opcode = IBV_WR_BIND_MW }, *bad;
+
+	(void)mw;
+	return fake_post_send(qp, &wr, &bad);
+}
+
 static struct ibv_srq *fake_create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *attr)
 {
 	(void)ctx;
@@ -453,6 +493,7 @@ static struct ibv_context *fake_open_device(struct ibv_device *device)
 	verbs_get_ctx(ctx)->create_srq_ex = fake_create_srq_ex;
 	ctx->ops.post_send = fake_post_send;
 	ctx->ops.post_recv = fake_post_recv;
+	ctx->ops.bind_mw = fake_bind_mw;
 	ctx->ops.post_srq_recv = fake_post_srq_recv;
 	ctx->ops.poll_cq = fake_poll_cq;
 	ctx->ops.req_notify_cq = fake_req_notify_cq;

@@ -275,7 +275,7 @@ static void end_connect(struct end *e)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .qp_access_flags = (unsigned int)access_flags,
-		.dest_qp_num = e->peer->qp->qp_num,
+		.dest_qp_num = e->peer->qp->qp_num, .max_rd_atomic = 1, .max_dest_rd_atomic = 1,
 	};
 
 	assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Moves of QPs that a program posts to by ibv_wr_*(), and calls that keep a QP where it is. */
+#include <infiniband/mlx5dv.h>
+
 #include "move_step.h"
 
 /* --- what keeps a QP where it is ------------------------------------------------------ */
@@ -101,6 +103,34 @@ static void test_pinned(void **state)
 	}
 }
 
+static int fake_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type)
+{
+	called = obj_type & MLX5DV_OBJ_QP ? obj->qp.in : NULL;
+	return 0;
+}
+
+/* The program gets the queues of the QP that carries the requests, and that QP stays. */
+static void test_shown(void **state)
+{
+	struct mlx5dv_obj obj = { .qp = { .in = end[0].qp } };
+
+	next_mlx5.init_obj = fake_init_obj;
+	move_once();
+	assert_int_equal(mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP), 0);
+	assert_ptr_equal(called, now_of(&end[0]));
+	assert_ptr_not_equal(called, end[0].qp);
+	assert_ptr_equal(obj.qp.in, end[0].qp);
+	refused(&end[0], -EOPNOTSUPP, "the program has had its queues shown by mlx5dv_init_obj()");
+	goes_on();
+	assert_int_equal(move_teardown(state), 0);
+	assert_int_equal(move_setup(state), 0);
+	obj = (struct mlx5dv_obj){ .cq = { .in = end[1].cq } };
+	assert_int_equal(mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ), 0);
+	refused(&end[1], -EOPNOTSUPP,
+		"the program has had its completion queue shown by mlx5dv_init_obj()");
+	goes_on();
+}
+
 /* A move that has not held posts yet is given up for the call. */
 static void test_pinned_meanwhile(void **state)
 {
@@ -135,6 +165,31 @@ static void test_window_meanwhile(void **state)
 	settle();
 	assert_false(moved_together(was0, was1));
 	assert_string_equal(swiftrdma_move_reason(end[0].qp), "memory windows are bound to it");
+}
+
+/* Windows that are bound by the other two calls. */
+static void test_window_bound(void **state)
+{
+	struct ibv_mw_bind bind = { .wr_id = 1 };
+	struct ibv_mw mw = { .context = rig.ctx };
+
+	(void)state;
+	move_once();
+	assert_int_equal(rig.ctx->ops.bind_mw(end[0].qp, &mw, &bind), 0);
+	refused(&end[0], -EOPNOTSUPP, "memory windows are bound to it");
+}
+
+static void test_window_built(void **state)
+{
+	struct ibv_qp_ex *qpx = (struct ibv_qp_ex *)end[0].qp;
+	struct ibv_mw mw = { .context = rig.ctx };
+
+	(void)state;
+	move_once();
+	ibv_wr_start(qpx);
+	ibv_wr_bind_mw(qpx, &mw, 1, &(struct ibv_mw_bind_info){ .length = 0 });
+	assert_int_equal(ibv_wr_complete(qpx), 0);
+	refused(&end[0], -EOPNOTSUPP, "memory windows are bound to it");
 }
 
 /* The library moves no QP where libmlx5 takes no locks. */
@@ -306,8 +361,11 @@ int main(void)
 		KIND_TEST(test_wr_cannot, setup_ex),
 		KIND_TEST(test_wr_anew, setup_ex),
 		MOVE_TEST(test_pinned),
+		MOVE_TEST(test_shown),
 		MOVE_TEST(test_pinned_meanwhile),
 		MOVE_TEST(test_window_meanwhile),
+		MOVE_TEST(test_window_bound),
+		KIND_TEST(test_window_built, setup_ex),
 		MOVE_TEST(test_without_locks),
 	};
 

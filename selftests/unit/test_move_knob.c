@@ -319,6 +319,38 @@ static void test_never_moves(void **state)
 	all_right();
 }
 
+static struct ibv_qp *fake_mlx5dv_create(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+					 struct mlx5dv_qp_init_attr *dv)
+{
+	(void)ctx;
+	(void)dv;
+	return fake_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
+}
+
+/* QPs of mlx5dv_create_qp() can never move. */
+static void test_never_moves_of_mlx5dv(void **state)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_DRIVER };
+
+	(void)state;
+	next_mlx5.create_qp = fake_mlx5dv_create;
+	for (size_t i = 0; i < 2; i++) {
+		struct ibv_qp_init_attr_ex init = {
+			.qp_type = types[i], .send_cq = end[0].cq, .recv_cq = end[0].cq,
+			.cap = { .max_send_wr = 4, .max_recv_wr = 4 }, .pd = &rig.pd,
+			.comp_mask = IBV_QP_INIT_ATTR_PD,
+		};
+		struct end other = { .qp = mlx5dv_create_qp(rig.ctx, &init, NULL) };
+
+		is_answered(&other, 0, SWIFTRDMA_KNOB_STATE_UNABLE);
+		assert_true(id_of(&other)->flags & SWIFTRDMA_SLOT_FIXED);
+		assert_int_equal(swiftrdma_move_qp(other.qp), -EOPNOTSUPP);
+		assert_string_equal(swiftrdma_move_reason(other.qp), "it was created by mlx5dv_create_qp()");
+		ibv_destroy_qp(other.qp);
+	}
+	all_right();
+}
+
 /* What moved for another reason has no knob, and its report says which QP carries its requests. */
 static void test_report(void **state)
 {
@@ -348,6 +380,7 @@ int main(void)
 		KNOB_TEST(test_busy_for_long),
 		cmocka_unit_test_setup_teardown(test_other_provider, setup_other_provider, teardown),
 		KNOB_TEST(test_never_moves),
+		KNOB_TEST(test_never_moves_of_mlx5dv),
 		KNOB_TEST(test_report),
 	};
 

@@ -51,7 +51,7 @@ EXPORT const char *swiftrdma_move_reason(struct ibv_qp *qp)
 	if (!q || !*q->alive || !settings.move)
 		return "the library does not know it, or SWIFTRDMA_MOVE is not set";
 	if (!m)
-		return q->move_why ? q->move_why : "it was not created by ibv_create_qp() or ibv_create_qp_ex()";
+		return q->move_why ? q->move_why : "it was not created by this process";
 	pthread_mutex_lock(&m->life);
 	why = m->why;
 	pthread_mutex_unlock(&m->life);

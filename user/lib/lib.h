@@ -747,6 +747,9 @@ EXPORT int mlx5dv_modify_qp_sched_elem(struct ibv_qp *qp, const struct mlx5dv_sc
 
 /* Those of libmlx5; NULL: not looked up yet. Replaced by tests. */
 struct next_mlx5 {
+	struct ibv_qp *(*_Atomic create_qp)(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+					    struct mlx5dv_qp_init_attr *dv);
+	int (*_Atomic init_obj)(struct mlx5dv_obj *obj, uint64_t obj_type);
 	int (*_Atomic modify_qp_lag_port)(struct ibv_qp *qp, uint8_t port);
 	int (*_Atomic query_qp_lag_port)(struct ibv_qp *qp, uint8_t *port, uint8_t *active);
 	int (*_Atomic modify_qp_udp_sport)(struct ibv_qp *qp, uint16_t port);

@@ -67,7 +67,7 @@ struct move_msg {
 	uint32_t type;		/* enum move_type */
 	uint32_t id;		/* of the move, random; chosen by the end that asks */
 	uint32_t qpn, psn;	/* PREPARE, READY: of the shadow */
-	uint32_t access;	/* PREPARE, READY: enum ibv_access_flags of the sender's QP */
+	uint32_t access;	/* PREPARE, READY: enum ibv_access_flags, what the sender's QP grants */
 	uint32_t reason;	/* ABORT: errno */
 	uint32_t srq;		/* PREPARE, READY: 1: the QP of the sender has an SRQ */
 	/* DRAINED, SWAPPED: messages sent that take a receive of the peer, since the last RESET. */
@@ -219,6 +219,8 @@ bool move_unask(struct move_ask *ask, struct ibv_qp_init_attr *attr);
  * program may use.
  */
 void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct move_ask *ask);
+/* @qp, which the provider has just created, can never move; @why says why. */
+void move_never(struct ibv_qp *qp, const char *why);
 /* The QP is gone; with lib_lock() held. */
 void move_free(struct move *m);
 /* Waits until posts are not held and no batch is being built. .lock is held. */

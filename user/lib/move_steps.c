@@ -62,11 +62,27 @@ static void enter_state(struct move *m, enum move_state state, uint64_t time)
 	move_stop_in(state);
 }
 
+/* What the peer may do at this QP. A read needs resources here, too, or it breaks the connection. */
+static uint32_t granted_to_peer(const struct move *m)
+{
+	uint32_t access = m->attr.qp_access_flags;
+
+	return m->attr.max_dest_rd_atomic ? access : access & ~(uint32_t)IBV_ACCESS_REMOTE_READ;
+}
+
+/* What this QP may do at the peer, for which a read needs resources of this QP. */
+static uint32_t granted_by_peer(const struct move *m, const struct move_msg *msg)
+{
+	uint32_t access = ntohl(msg->access);
+
+	return m->attr.max_rd_atomic ? access : access & ~(uint32_t)IBV_ACCESS_REMOTE_READ;
+}
+
 static void say_of(struct move *m, uint32_t id, enum move_type type, int reason)
 {
 	m->out = (struct move_msg){
 		.magic = htonl(MOVE_MAGIC), .type = htonl(type), .id = htonl(id),
-		.psn = htonl(m->psn), .access = htonl(m->attr.qp_access_flags),
+		.psn = htonl(m->psn), .access = htonl(granted_to_peer(m)),
 		.qpn = htonl(m->next ? m->next->qp_num : 0), .reason = htonl((uint32_t)reason),
 		.srq = htonl(!!m->init.srq), .sent = htobe64(m->sent),
 	};
@@ -284,7 +300,7 @@ static void take_peer(struct move *m, const struct move_msg *msg)
 {
 	m->peer_qpn = ntohl(msg->qpn);
 	m->peer_psn = ntohl(msg->psn);
-	m->peer_access = ntohl(msg->access);
+	m->peer_access = granted_by_peer(m, msg);
 	m->peer_srq = msg->srq;
 }
 
@@ -377,7 +393,7 @@ static void wait_for_peer(struct move *m)
 static bool could_not_try_old(const struct move *m, const struct move_msg *msg)
 {
 	return m->init.srq &&
-	       !(ntohl(msg->access) & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ));
+	       !(granted_by_peer(m, msg) & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ));
 }
 
 static const char *prepare_for_peer(struct move *m, const struct move_msg *msg, int *err)

@@ -535,21 +535,23 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len
 EXPORT struct ibv_qp *mlx5dv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
 				       struct mlx5dv_qp_init_attr *dv)
 {
-	static struct ibv_qp *(*_Atomic real)(struct ibv_context *ctx,
-					      struct ibv_qp_init_attr_ex *attr,
-					      struct mlx5dv_qp_init_attr *dv);
 	const struct context *c = context_find(ctx);
 	uint32_t asked = attr->cap.max_send_wr;
+	struct ibv_qp *qp;
 
-	if (!real)
-		real = lookup_next("libmlx5.so.1", "mlx5dv_create_qp", "MLX5_1.3");
+	if (!next_mlx5.create_qp)
+		next_mlx5.create_qp = lookup_next("libmlx5.so.1", "mlx5dv_create_qp", "MLX5_1.3");
 	if (c)
 		place_read_control(c);
-	if (!real) {
+	if (!next_mlx5.create_qp) {
 		errno = ENOSYS;
 		return NULL;
 	}
-	return track_created_qp(ctx, real(ctx, attr, dv), asked, attr->cap.max_send_wr, attr->sq_sig_all);
+	qp = track_created_qp(ctx, next_mlx5.create_qp(ctx, attr, dv), asked, attr->cap.max_send_wr,
+			      attr->sq_sig_all);
+	if (qp)
+		move_never(qp, "it was created by mlx5dv_create_qp()");
+	return qp;
 }
 
 EXPORT struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,

@@ -16,13 +16,11 @@ static struct ibv_qp *show_qp(struct ibv_qp *qp)
 	return m ? move_pin_shown(m) : qp;
 }
 
-static int (*_Atomic real)(struct mlx5dv_obj *obj, uint64_t obj_type);
-
-static bool find_real(void)
+static bool find_init_obj(void)
 {
-	if (!real)
-		real = lookup_next("libmlx5.so.1", "mlx5dv_init_obj", "MLX5_1.2");
-	return real;
+	if (!next_mlx5.init_obj)
+		next_mlx5.init_obj = lookup_next("libmlx5.so.1", "mlx5dv_init_obj", "MLX5_1.2");
+	return next_mlx5.init_obj;
 }
 
 /* The register by its address in this process; 0: not known. The provider is libmlx5. */
@@ -31,7 +29,7 @@ static uintptr_t register_of(struct ibv_qp *qp)
 	struct mlx5dv_qp shown = { 0 };
 	struct mlx5dv_obj obj = { .qp = { .in = qp, .out = &shown } };
 
-	if (!find_real() || real(&obj, MLX5DV_OBJ_QP))
+	if (!find_init_obj() || next_mlx5.init_obj(&obj, MLX5DV_OBJ_QP))
 		return 0;
 	return (uintptr_t)shown.bf.reg;
 }
@@ -44,13 +42,13 @@ EXPORT int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type)
 	struct cq *c = obj_type & MLX5DV_OBJ_CQ ? cq_find(obj->cq.in) : NULL;
 	int ret;
 
-	if (!find_real())
+	if (!find_init_obj())
 		return ENOSYS;
 	if (c && *c->alive)
 		c->shown = true;
 	if (qp)
 		obj->qp.in = show_qp(qp);
-	ret = real(obj, obj_type);
+	ret = next_mlx5.init_obj(obj, obj_type);
 	if (qp)
 		obj->qp.in = qp;
 	return ret;
