@@ -49,11 +49,13 @@ run_tests() {
 }
 
 more_points() {
-	local passed
+	local passed least
 
 	passed=$(grep -c ' ok$' "$work/0.without.out")
 	note "$passed of $(wc -l <"$work/0.without.out") pass, $(grep -c skipped "$work/0.without.out") are skipped"
-	is "many of them pass" $((passed > 80)) 1
+	# Which tests there are depends on the kernel: 85 and more passed on rxe, 102 on InfiniBand, 112 on Ethernet.
+	case $nic in rxe) least=80 ;; softhca) least=100 ;; *) least=108 ;; esac
+	is "$least of them pass" $((passed >= least)) 1
 	note "$(diff "$work/0.without.out" "$work/0.library.out")"
 }
 

@@ -20,7 +20,7 @@ PATH=/tmp/progs:$PATH
 
 as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 rounds=15
-[ -z "${FULL:-}" ] || rounds=300
+[ -z "${FULL:-}" ] || rounds=$((300 / slowness))
 
 # shell ID COMM [CMD...]: a process COMM that does as it is told, started by CMD.
 shell() {

@@ -36,7 +36,7 @@ if [ ${#addr[@]} -gt 0 ]; then
 fi
 
 # Each second move fails at the step, in each process.
-for step in shadow connect receives; do
+for step in shadow connect drain receives; do
 	rolls=20
 	case $step in
 	receives)
