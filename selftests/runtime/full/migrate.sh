@@ -155,6 +155,11 @@ like "it has another number and UAR, and its first one is in RESET" "$now" '^\[[
 is "... and the other one says whose requests it carries" \
 	"$(kv_qps "map(select(.carries))[0] | [.qpn, .carries, .state]")" "[$(jq '.[0]' <<<"$now"),$q,\"RTS\"]"
 set_again() { swiftrdma action set dev "$d" qpn "$1" uar lightest for 600s >>"$work/set"; }
+is "rdma res shows both QPs" \
+	"$(rdma -j res show qp link "$d" | jq -c --argjson q "$q" --argjson now "$(jq '.[0]' <<<"$now")" \
+		'[$q, $now] - ([$q, $now] - map(.lqpn)) | length')" 2
+is "... the one that was left in RESET" \
+	"$(rdma -j res show qp link "$d" | jq -r --argjson q "$q" '.[] | select(.lqpn == $q).state')" RESET
 check "set again" set_again "$q"
 check "set by its other number, which has a UAR for itself" set_again "$(jq '.[0]' <<<"$now")"
 nap 2
@@ -210,9 +215,11 @@ is "calm: nothing else is decided" "$(event decision length)" "$decided"
 kill $agent
 wait $agent
 reported() { swiftrdma -j job show kv | jq --arg d "$d" '[.[0].devs[] | select(.dev == $d) | .reported_wrs] | add'; }
-was=$(reported)
-nap 1
-check "the figures of the job go on" test "$(reported)" -gt "$was"
+by_module() { swiftrdma -j job show kv | jq --arg d "$d" '[.[0].devs[] | select(.dev == $d) | .wrs] | add'; }
+was=$(reported) was_by_module=$(by_module)
+goes_on() { [ "$("$1")" -gt "$2" ]; }
+check "the figures of the job go on, as its libraries count" wait_for 10 goes_on reported "$was"
+check "... and as the module counts in the QPs that carry the requests now" wait_for 10 goes_on by_module "$was_by_module"
 traffic_ends "the policy"
 # On a slow host a move may take too long, and is tried again.
 is "the library has counted as many moves, and refused none" \
