@@ -17,14 +17,13 @@
 #include "rule.h"
 #include "trace.h"
 
-/* See job.h. */
 DEFINE_MUTEX(srdma_ctl_lock);
 LIST_HEAD(srdma_jobs);
 
 static u32 next_job_id;
 static u32 n_jobs;
 
-/* Members that are visited while their job's lock is held once: some microseconds. */
+/* How many members a walk visits before it lets the job's lock go; these take some microseconds. */
 #define WALK_CHUNK 64
 
 /**

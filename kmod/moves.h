@@ -42,7 +42,7 @@ int srdma_moves_find(const struct srdma_qp *q, struct srdma_move_target *t, cons
 void srdma_moves_begin(void);
 bool srdma_moves_offer(const struct srdma_qp *q, u32 from, u64 lease, u64 until);
 void srdma_moves_end(void);
-/* A lease lasts longer. The same locks. */
+/* A lease lasts longer. Context and locks are those of the function above. */
 void srdma_moves_renewed(u64 lease, u64 until);
 
 /*

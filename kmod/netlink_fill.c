@@ -175,7 +175,7 @@ static void put_qp_target(struct srdma_msg *m, u32 dev, u32 qpn, u64 serial)
 	srdma_put_u64(m, SWIFTRDMA_ACTION_A_QP_SERIAL, serial);
 }
 
-/* Knob and target, which is a job, on one device or all, or one QP; and why. */
+/* Its knob, its target (a QP, or a job on one device or all), and the decision behind it. */
 static void put_override(struct srdma_msg *m, const struct srdma_override *o)
 {
 	const struct srdma_decision *d = o->decision;

@@ -102,7 +102,7 @@ static int get_port(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_fil
 	}
 	ret = srdma_port_stat(dev, f->port, &st);
 	if (ret == -EAGAIN)
-		NL_SET_ERR_MSG(info->extack, "the device has not told of its ports yet");
+		NL_SET_ERR_MSG(info->extack, "the ports of the device have not been read yet");
 	else if (ret)
 		NL_SET_ERR_MSG(info->extack, "the driver cannot tell the port's state");
 	else

@@ -82,7 +82,7 @@ static const struct srdma_args job_name_args = {
 
 #define RULE_ARG(name, member, ...)						\
 	SRDMA_ARG(SWIFTRDMA_RULE_A_##name, srdma_rule_spec, member, __VA_ARGS__)
-/* The message for an empty string, which no owner's attribute equals. */
+/* For a rule with an empty string, which would match no owner. */
 #define EMPTY "an empty condition matches nothing: leave it out for any"
 static const struct srdma_arg rule_arg[] = {
 	RULE_ARG(ORDER, order),

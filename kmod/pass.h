@@ -22,7 +22,7 @@ void srdma_pass_flush(struct srdma_dev *dev);
 
 /* Request a pass over this device. Any context. */
 void srdma_pass_run(struct srdma_dev *dev);
-/* The same in @delay jiffies, unless one is to run sooner. */
+/* Run a pass in @delay jiffies, unless one is to run sooner. */
 void srdma_pass_run_later(struct srdma_dev *dev, unsigned long delay);
 /* Request a pass over every device that compares every QP. Any process context. */
 void srdma_pass_rescan(void);

@@ -34,12 +34,12 @@ enum srdma_peer_type {
 	SRDMA_PEER_HELLO = 1,	/* A, which has a question: my nonce is this */
 	SRDMA_PEER_WELCOME,	/* B: I have heard your nonce, and mine is this */
 	SRDMA_PEER_ASK,		/* A: I have heard your nonce; what is the class of your QP? */
-	SRDMA_PEER_ANSWER,	/* B: this */
+	SRDMA_PEER_ANSWER,	/* B: the class of my QP */
 	SRDMA_PEER_REFUSE,	/* B: I speak another version */
 	SRDMA_PEER_WISH,	/* A: I wish that your QPs had these levels */
-	SRDMA_PEER_HEARD,	/* B: this came of it */
+	SRDMA_PEER_HEARD,	/* B: the result of each wish, enum swiftrdma_ends */
 	SRDMA_PEER_TELL,	/* A: my process has a message for yours */
-	SRDMA_PEER_TOLD,	/* B: this became of it */
+	SRDMA_PEER_TOLD,	/* B: what became of the message, enum srdma_told */
 	SRDMA_PEER_TYPES
 };
 
@@ -148,7 +148,7 @@ struct srdma_peer_path {
 /**
  * struct srdma_peer_source - where a message came from, as its packet says
  * @has_gid: it had a GRH
- * @gid: address in that
+ * @gid: the sender's, from the GRH
  * @slid: source LID, on InfiniBand
  */
 struct srdma_peer_source {
@@ -199,7 +199,7 @@ void srdma_peer_port_put(struct srdma_peer_port *port);
 
 /* May one more message with wishes be sent? They get half of the port's rate. */
 bool srdma_peer_may_wish(struct srdma_peer_port *port);
-/* The same of messages of processes. */
+/* May one more message of a process be sent? Such messages get half of the port's rate. */
 bool srdma_peer_may_tell(struct srdma_peer_port *port);
 
 /*
@@ -244,8 +244,9 @@ struct srdma_qp *srdma_peer_lock_end(struct srdma_peer_port *port,
 				     const struct srdma_peer_source *from,
 				     __be32 from_qpn, __be32 to_qpn, struct srdma_peer_path *path);
 /*
- * The same of the QP that @msg is for, or, if that is not connected to the sender, of the first
- * QP of its wishes that is: the sender cannot know which of its peers are known here.
+ * As srdma_peer_lock_end(), for the QP that @msg names. If that QP is not connected to the sender,
+ * for the first QP of the message's wishes that is: the sender cannot know which of these the module
+ * here knows.
  */
 struct srdma_qp *srdma_peer_lock_any_end(struct srdma_peer_port *port,
 					 const struct srdma_peer_source *from,

@@ -45,7 +45,7 @@ SRDMA_PARAM(max_attachments, 2048, 1, 65536,
 #define ASKS_AT_ONCE	32
 #define ASK_TIME	(100 * NSEC_PER_MSEC)
 
-/* The same for messages to the other ends of its connections on a device. */
+/* It may send TELLS_AT_ONCE messages to peers on a device at once, then one in TELL_TIME. */
 #define TELLS_AT_ONCE	128
 #define TELL_TIME	(4 * NSEC_PER_MSEC)
 

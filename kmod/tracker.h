@@ -73,8 +73,9 @@ struct srdma_orig_ops {
  * @giving_back: the device or its provider is about to go, so no override is in force
  * @provider_node: in the list of devices that @attached has
  * @hook_node: in tracker.c's table of hooked devices
- * @srcu: read side: a wrapper of this device. Who changes what wrappers follow of the device, or
- *	frees it, waits for them. Its readers may sleep for as long as the driver's op does
+ * @srcu: read side: a wrapper of this device. A thread that changes what wrappers follow of the
+ *	device, or frees the device, waits for these. A wrapper may sleep for as long as the driver's
+ *	op does
  * @hooked: the wrappers are in place
  * @refresh: reads the figures that take commands, see refresh.h
  * @enforce: enforce.c's work, a pass over the QPs; queued with a reference to the device

@@ -269,9 +269,9 @@ static inline __be32 *srdma_rts2rts_tail(void *in)
 int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16 reg);
 /* May one more command be sent on behalf of a reader? True: it is charged. */
 bool srdma_cmd_may(struct srdma_mlx5 *md);
-/* The same for a query of one object; it leaves commands for figures of ports and the device. */
+/* May one object be queried? Such queries leave commands for figures of ports and the device. */
 bool srdma_cmd_may_query(struct srdma_mlx5 *md);
-/* How many such commands may be sent a second. */
+/* How many commands may be sent a second on behalf of readers. */
 u32 srdma_cmd_max(void);
 void srdma_cmd_init(struct srdma_mlx5 *md);
 

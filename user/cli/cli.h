@@ -173,7 +173,7 @@ const struct snap_job_report *view_older_report(const struct cli *cli,
 						const struct snap_job_report *r);
 /* Totals of a QP. Its times, and the requests they are of, are the interval's, if there is one. */
 bool view_qp_times(const struct cli *cli, const struct snap_qp *qp, struct snap_figures *f);
-/* The same of a job on a device. */
+/* As above, for a job on a device. */
 struct snap_figures view_job_times(const struct cli *cli, const struct snap_job_report *r);
 
 /* False: the two cannot be compared, or there is no interval. */

@@ -159,7 +159,7 @@ void credits_enter(struct hold *h);
 void credits_posted(struct qp *q, uint32_t reserved);
 /* Brings what the QP adds to the sum of outstanding requests up to date. */
 void credits_sync(struct qp *q);
-/* The same after a completion was polled. */
+/* As above, after a completion was polled. */
 void credits_done(struct qp *q);
 
 /* --- stash.c -------------------------------------------------------------------- */

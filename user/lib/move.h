@@ -230,7 +230,7 @@ int life_lock(struct move *m);
 void life_unlock(struct move *m, int cancel);
 /* Makes completions those of the program's QPs. Returns how many of @n the program may see. */
 int move_keep(struct cq *c, struct ibv_wc *wc, int n);
-/* The same in a forked child, where no QP moves: replaces the QP numbers, and drops nothing. Takes no lock. */
+/* For a forked child, where no QP moves: replaces the QP numbers, and drops nothing. Takes no lock. */
 int move_rename(const struct cq *c, struct ibv_wc *wc, int n);
 /* Posts to the QP that is in use. .lock is held. */
 int move_ring(struct move *m, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
@@ -343,7 +343,7 @@ bool move_has_to_wait(const struct move *m);
 void move_note_silence(struct move *m, bool silent);
 /* Sends the message of the move, if there is one; releases .life meanwhile. */
 void move_flush(struct move *m);
-/* The same by the thread, unless the message has to wait for other moves. */
+/* Called by the thread: as above, unless the message has to wait for other moves. */
 void move_flush_in_turn(struct move *m);
 
 /* --- move_thread.c ----------------------------------------------------------------- */

@@ -24,7 +24,7 @@
 	X(wr_send_imm, (QPX, __be32 imm), (qpx, imm)) \
 	X(wr_send_inv, (QPX, uint32_t rkey), (qpx, rkey)) \
 	X(wr_send_tso, (QPX, void *hdr, uint16_t hdr_sz, uint16_t mss), (qpx, hdr, hdr_sz, mss))
-/* Those that may be. */
+/* Operations that may be split into pieces. */
 #define WR_LARGE(X) \
 	X(wr_rdma_read, (QPX, uint32_t rkey, uint64_t addr), (qpx, rkey, addr)) \
 	X(wr_rdma_write, (QPX, uint32_t rkey, uint64_t addr), (qpx, rkey, addr))

@@ -17,7 +17,7 @@ struct cursor {
 /* Sets the error; false. */
 bool parse_fail(struct cursor *c, size_t at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same for functions that return a node. */
+/* As above, for functions that return a node. */
 #define parse_error(...) (parse_fail(__VA_ARGS__), -1)
 bool parse_blank(char c);
 void parse_skip(struct cursor *c);

@@ -163,7 +163,7 @@ void check_udp_sport_counted(struct probe *p, struct probe_finding *f)
 	if (prm_query_qp(pair.a, &q, &e)) {
 		finding_cannot(f, "QUERY_QP: %s", prm_words(&e));
 	} else {
-		/* Another port than the one that the QP has by chance. */
+		/* Choose a port that the QP does not have already. */
 		sport += q.udp_sport == sport;
 		if (flow_count_open(&count, p->nic.ctx, &p->other.gid, sport))
 			finding_cannot(f, "%s", flow_count_words(&count));

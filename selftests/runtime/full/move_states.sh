@@ -104,6 +104,25 @@ link_interrupted() {
 	fi
 }
 
+# The agent is killed while its bound holds for both processes, one of which is stopped.
+agent_killed() {
+	cat >"$work/policy.yaml" <<-EOF
+		agent: {interval: 100ms, lease: 2s}
+		jobs: [{name: moving, match: [{comm: moved}]}]
+		policies:
+		  - {name: bound, for: job moving, when: job.qps > 0, do: job.credits = 32, undo: {when: job.qps == 0}}
+	EOF
+	swiftrdma-agent --config "$work/policy.yaml" >"$work/agent" 2>&1 & agent=$!
+	check "$1: an agent bounds their requests" wait_for 30 bounds 1 || note "$(cat "$work/agent")"
+	kill -KILL $agent
+	wait $agent 2>/dev/null
+	go_on
+	check "... it is killed, and its bound ends with its lease" wait_for 10 bounds 0
+	sleep 0.5
+	ends_well "$1"
+}
+bounds() { [ "$(swiftrdma -j action show | jq 'map(select(.knob == "credits")) | length')" = "$1" ]; }
+
 # The stopped process does not hold up the module.
 unloaded() {
 	check "$1: the module unloads" module_unload
@@ -125,7 +144,7 @@ else
 fi
 
 states='asking readying freezing decided prepared draining in-doubt leaving'
-faults='killed peer_killed destroyed failed forked link_interrupted unloaded'
+faults='killed peer_killed destroyed failed forked link_interrupted agent_killed unloaded'
 [ $# -lt 2 ] || faults=${*:2}
 for state in ${1:-$states}; do
 	for fault in $faults; do
