@@ -244,9 +244,9 @@ struct srdma_qp *srdma_peer_lock_end(struct srdma_peer_port *port,
 				     const struct srdma_peer_source *from,
 				     __be32 from_qpn, __be32 to_qpn, struct srdma_peer_path *path);
 /*
- * As srdma_peer_lock_end(), for the QP that @msg names. If that QP is not connected to the sender,
- * for the first QP of the message's wishes that is: the sender cannot know which of these the module
- * here knows.
+ * As srdma_peer_lock_end(), for the QP that @msg names. If that QP is not connected to the
+ * sender, for the first QP of the message's wishes that is: the sender cannot know which of these
+ * the module here knows.
  */
 struct srdma_qp *srdma_peer_lock_any_end(struct srdma_peer_port *port,
 					 const struct srdma_peer_source *from,

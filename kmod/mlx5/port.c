@@ -78,7 +78,7 @@ int srdma_mlx5_port_bytes(struct srdma_dev *dev, u32 port, struct srdma_port_byt
 
 #define PRIO(set, field) SRDMA_GET_HALVES(eth_per_prio_grp_data_layout, set, field)
 
-/* Durations of pauses are in us, as NVIDIA's counter guide has rx_prio{i}_pause_duration (see pcie.c). */
+/* Pauses last so many us, as rx_prio{i}_pause_duration in NVIDIA's counter guide (see pcie.c). */
 static int query_prio(struct srdma_mlx5 *md, u32 port, u32 prio, struct srdma_prio_stat *st)
 {
 	u32 in[MLX5_ST_SZ_DW(ppcnt_reg)] = {}, out[MLX5_ST_SZ_DW(ppcnt_reg)] = {};
