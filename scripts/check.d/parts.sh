@@ -32,8 +32,9 @@ part() {
 	part_cmd[$name]=$cmd
 }
 
-# vm_part KERNEL SUITE NIC SCRIPT [VAR=VALUE|WRAPPER]...: SCRIPT in a VM. Suites that start many programs
-# get a whole hour on the debug kernel, where a program takes seven times as long, and no second try.
+# vm_part KERNEL SUITE NIC SCRIPT [VAR=VALUE|WRAPPER]...: SCRIPT in a VM. Some suites get a whole hour, and
+# no second try: pyverbs', and those that start many programs on the debug kernel, where a program takes
+# seven times as long.
 # The long form runs on stock; that of the fuzzers on the debug kernel as well, which sees what they break.
 vm_part() {
 	local kernel=$1 suite=$2 nic=$3 script=$4 deps=$vm_deps options=() run=(in_vm "$limit") full=
@@ -42,7 +43,9 @@ vm_part() {
 	[ "$nic" = rxe ] || deps=$hca_deps
 	# KASAN's shadow needs room.
 	[ "$kernel" != debug ] || options=(--mem 4G)
-	case $kernel/$suite in debug/clients/*|debug/runtime/full/*|debug/runtime/attach*) run=(in_vm_once 3500) ;; esac
+	case $kernel/$suite in
+	*/clients/pyverbs*|debug/clients/*|debug/runtime/full/*|debug/runtime/attach*) run=(in_vm_once 3500) ;;
+	esac
 	case $kernel/$suite in stock/*|debug/runtime/full/knobs*|debug/runtime/attach*) full=1 ;; esac
 	part "$kernel/$suite" "$deps $script" "${run[@]}" "$kernel-${suite//\//-}" \
 		--kernel "$kernel" --nic "$nic" "${options[@]}" -- env FULL=$full \
