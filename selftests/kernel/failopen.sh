@@ -52,6 +52,24 @@ in_time() {
 above_ko=build/above/$(uname -r)/above.ko
 disarm() { echo "$1" >$srdma_debugfs/disarm; }
 
+# enter_verb: an application, $app, stays in a verb, so a disarm waits. leave_verb: it goes on.
+params=/sys/module/swiftrdma/parameters
+enter_verb() {
+	local delays
+
+	delays=$(<$params/delays)
+	echo 60000 >$params/delay_ms
+	echo 2 >$params/delay_at
+	ibv_rc_pingpong -d rxe0 -g 1 >/dev/null 2>&1 & app=$!
+	in_verb() { [ "$(<$params/delays)" -gt "$delays" ]; }
+	wait_for 20 in_verb
+}
+leave_verb() { echo 0 >$params/delay_at; }
+end_app() {
+	kill -9 $app
+	wait $app 2>/dev/null
+}
+
 ktap_begin
 check "the module loads" srdma_load drain_ms=20
 fleet many --pairs $pairs --both --wire v0 --watch $watch_ms --rate 400
@@ -101,6 +119,27 @@ wait $agent
 point $? "... and ends well without it"
 fleet_end many "no message was lost in all this, no error, no event"
 
+# A disarm waits for an application that stays in a verb; QPs of others do not wait with it.
+check "the module loads" srdma_load_debug drain_ms=20
+job_fleet
+level 3 300s >/dev/null
+fleet others --pairs 4 --both --watch 50 --rate 200
+fleet_has others 'client 96:4 server 96:4' 20
+point $? "QPs are in a raised class"
+enter_verb
+point $? "an application stays in a verb"
+disarm 1 2>/dev/null & disarming=$!
+fleet_has others 'client 0:4 server 0:4' 20
+point $? "they have their own class back"
+check "... while the disarm waits for that application" kill -0 $disarming
+leave_verb
+wait $disarming
+point $? "it is disarmed when the verb has ended"
+end_app
+wait_for 10 srdma_unused
+check "... and unloaded" rmmod swiftrdma
+fleet_end others "they were not disturbed"
+
 # Stuck ones: none is ever seen drained.
 check "the module loads" srdma_load_debug drain_ms=1 never_drain=1
 job_fleet
@@ -118,17 +157,12 @@ like "to disarm is refused" "$say" 'busy'
 like "... with the reason" "$(<$srdma_debugfs/disarm)" \
 	"^armed: 16 QPs cannot get their application's class or rate back, 0 of them not before .* did not drain in time"
 # No lease expires while a disarm is tried. This disarm waits for an application that stays in a verb.
-params=/sys/module/swiftrdma/parameters
-delays=$(<$params/delays)
-echo 60000 >$params/delay_ms
-echo 2 >$params/delay_at
-ibv_rc_pingpong -d rxe0 -g 1 >/dev/null 2>&1 & app=$!
-in_verb() { [ "$(<$params/delays)" -gt "$delays" ]; }
-check "an application stays in a verb" wait_for 20 in_verb
+enter_verb
+point $? "an application stays in a verb"
 lease_there() { [ "$(swiftrdma -j action show | jq '[.[] | select(.kind == "override")] | length')" = 1 ]; }
 swiftrdma action set job fleet max_qps 5000 for $((4 * slowness))s >/dev/null
 check "there is a lease" lease_there
-(sleep $((8 * slowness)); echo 0 >$params/delay_at) & leaves=$!
+(sleep $((8 * slowness)); leave_verb) & leaves=$!
 now_ms
 began=$now
 disarm 1 2>/dev/null
@@ -139,8 +173,7 @@ check "a disarm that is refused after longer than the lease leaves it in force" 
 lease_over() { ! lease_there; }
 check "... and then it runs out" wait_for $((20 * slowness)) lease_over
 wait $leaves
-kill -9 $app
-wait $app 2>/dev/null
+end_app
 rmmod swiftrdma 2>/dev/null
 srdma_loaded
 point $? "... and the module stays"
