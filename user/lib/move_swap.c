@@ -304,8 +304,6 @@ int move_drained(struct move *m)
 	int ret = 0;
 
 	move_poll(m);
-	if (move_fails_at(MOVE_STEP_DRAIN))
-		return -EIO;
 	pthread_mutex_lock(&m->lock);
 	/* The program may have bound a memory window to the QP since move_cannot() looked. */
 	if (m->broken || m->windows || !q->order)
@@ -317,6 +315,9 @@ int move_drained(struct move *m)
 	else if (q->sig_done == m->sig_accepted)
 		ret = post_fence(m);
 	pthread_mutex_unlock(&m->lock);
+	/* Once for each move, which looks here until it is drained. */
+	if (ret == 1 && move_fails_at(MOVE_STEP_DRAIN))
+		return -EIO;
 	return ret;
 }
 
