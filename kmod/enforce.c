@@ -499,7 +499,10 @@ void srdma_enforce_suspend(struct srdma_unrestored *left)
 	int tries;
 
 	WRITE_ONCE(srdma_suspended, true);
-	/* An application may stay in a verb for long; the QPs of others get their class back meanwhile. */
+	/*
+	 * An application may stay in a verb for long. The QPs of others get their class back
+	 * meanwhile.
+	 */
 	srdma_pass_rescan();
 	/* A modify that began before srdma_suspended was set may still force a class. */
 	srdma_wrappers_wait();

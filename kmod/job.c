@@ -17,6 +17,7 @@
 #include "rule.h"
 #include "trace.h"
 
+/* What this lock protects is written in job.h. */
 DEFINE_MUTEX(srdma_ctl_lock);
 LIST_HEAD(srdma_jobs);
 

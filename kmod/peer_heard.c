@@ -70,7 +70,7 @@ void srdma_qp_expire_wish(struct srdma_qp *q)
 {
 	if (!READ_ONCE(q->ends.wish) || (s8)(srdma_ends_seconds() - READ_ONCE(q->ends.until)) < 0)
 		return;
-	/* The QP's lock is taken while its application is in a verb. The next look ends the wish. */
+	/* The application of the QP may hold its lock, in a verb. The next look ends the wish. */
 	if (!srdma_qp_trylock(q))
 		return;
 	if ((s8)(srdma_ends_seconds() - q->ends.until) >= 0)

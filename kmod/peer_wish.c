@@ -266,7 +266,7 @@ static void queue_wish(struct srdma_qp *q, u8 want)
 	struct link *l;
 	int ret;
 
-	/* The QP's lock is taken while its application is in a verb. The next look sends the wish. */
+	/* The application of the QP may hold its lock, in a verb. The next look sends the wish. */
 	if (!srdma_qp_trylock(q))
 		return;
 	ret = srdma_qp_in_table(q) ? srdma_peer_copy_path(q, &path) : -ENOTCONN;

@@ -74,8 +74,8 @@ struct srdma_orig_ops {
  * @provider_node: in the list of devices that @attached has
  * @hook_node: in tracker.c's table of hooked devices
  * @srcu: read side: a wrapper of this device. A thread that changes what wrappers follow of the
- *	device, or frees the device, waits for these. A wrapper may sleep for as long as the driver's
- *	op does
+ *	device, or frees the device, waits for these. A wrapper may sleep for as long as the
+ *	driver's op does
  * @hooked: the wrappers are in place
  * @refresh: reads the figures that take commands, see refresh.h
  * @enforce: enforce.c's work, a pass over the QPs; queued with a reference to the device

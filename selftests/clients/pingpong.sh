@@ -31,7 +31,7 @@ resend_after=18
 
 # run_perftest PROGRAM ARG...
 run_perftest() {
-	local how=(-F -p 20001 -u $resend_after)
+	local how=(-F -p 20001 -u "$resend_after")
 
 	[ $nic = softhca ] || how+=(-x 1)
 	pair -p 20001 "$1" -d "${dev[1]}" "${how[@]}" "${@:2}" -- \
