@@ -113,15 +113,15 @@ agent_killed() {
 		  - {name: bound, for: job moving, when: job.qps > 0, do: job.credits = 32, undo: {when: job.qps == 0}}
 	EOF
 	swiftrdma-agent --config "$work/policy.yaml" >"$work/agent" 2>&1 & agent=$!
-	check "$1: an agent bounds their requests" wait_for 30 bounds 1 || note "$(cat "$work/agent")"
+	check "$1: an agent bounds their requests" wait_for 30 bounds true || note "$(cat "$work/agent")"
 	kill -KILL $agent
 	wait $agent 2>/dev/null
 	go_on
-	check "... it is killed, and its bound ends with its lease" wait_for 10 bounds 0
+	check "... it is killed, and its bound ends with its lease" wait_for 10 bounds false
 	sleep 0.5
 	ends_well "$1"
 }
-bounds() { [ "$(swiftrdma -j action show | jq 'map(select(.knob == "credits")) | length')" = "$1" ]; }
+bounds() { [ "$(swiftrdma -j action show | jq 'any(.knob == "credits")')" = "$1" ]; }
 
 # The stopped process does not hold up the module.
 unloaded() {
