@@ -18,9 +18,10 @@
 #include <net/sock.h>
 
 /*
- * RDMA core may be preempted between reading a wrapper's address and calling the wrapper.
- * synchronize_rcu_tasks() in hook.c waits for such callers before the module's code is freed.
- * Without CONFIG_TASKS_RCU it is synchronize_rcu(), which does not wait for them.
+ * The scheduler may preempt a thread that has read a wrapper's address and has not called the
+ * wrapper yet. hook.c calls synchronize_rcu_tasks() to wait for such threads before the module's
+ * code is freed. Without CONFIG_TASKS_RCU that function is synchronize_rcu(), which does not wait
+ * for preempted threads.
  */
 #if defined(CONFIG_PREEMPTION) && !defined(CONFIG_TASKS_RCU)
 #error "a preemptible kernel without CONFIG_TASKS_RCU cannot unload this module safely"

@@ -149,8 +149,8 @@ static struct srdma_mr_user *user_drop(struct srdma_mr_user *u)
 }
 
 /*
- * Find the owner's entry, or make one out of *@fresh, which then becomes NULL. Return NULL if
- * the owner has no entry and *@fresh is NULL.
+ * Return the owner's entry. If there is none, *@fresh becomes the entry, and the function sets
+ * *@fresh to NULL. Return NULL if *@fresh is NULL as well.
  */
 static struct srdma_mr_user *user_join(struct srdma_dev *dev, struct srdma_owner *owner,
 				       struct srdma_mr_user **fresh)

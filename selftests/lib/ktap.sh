@@ -19,7 +19,7 @@ point() {
 	fi
 }
 
-# check NAME CMD...: the status of CMD decides; its output is printed as comments.
+# check NAME CMD...: the status of CMD decides, and is returned; its output is printed as comments.
 check() {
 	local name=$1 out status
 
@@ -31,6 +31,7 @@ check() {
 		[ -z "$out" ] || sed 's/^/#   /' <<<"$out" | tail -n 30
 	fi
 	point "$status" "$name"
+	return "$status"
 }
 
 # is NAME GOT WANTED

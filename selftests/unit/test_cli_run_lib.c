@@ -152,7 +152,7 @@ static void test_broken_files(void **state)
 	assert_non_null(strstr(told(file("wild", whole, size)), "not seen: statically linked"));
 }
 
-/* A file names a script as its loader. run_check() does not run the script. */
+/* An ELF file may name any program as its loader. run_check() must not run such a program. */
 static void test_other_loader(void **state)
 {
 	static const char usual[] = "/lib64/ld-linux-x86-64.so.2";

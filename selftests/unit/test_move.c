@@ -352,85 +352,6 @@ static void test_link_down_idle(void **state)
 
 /* --- what cannot move ------------------------------------------------------------------- */
 
-/*
- * Only a fence, an empty write or read, tells when unsignalled requests at the end of the queue are
- * complete. The library cannot post a fence if the peer grants neither writes nor reads.
- */
-static void test_no_access(void **state)
-{
-	struct ibv_qp_attr attr = { .qp_access_flags = 0 };
-
-	(void)state;
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(ibv_modify_qp(end[i].qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
-	end_post(&end[0], 5);
-	ask(&end[0]);
-	for (int n = 0; n < 30; n++) {
-		fabric_step();
-		move_round();
-		rig.now += MS;
-	}
-	assert_true(at_rest());
-	assert_int_equal(move_of_end(&end[0])->result, -EACCES);
-	assert_true(!!strstr(swiftrdma_move_reason(end[0].qp), "unsignalled"));
-	/* Of a signalled one it is. */
-	end_poll(&end[1]);
-	end[0].posted = 3;
-	end_post(&end[0], 3);
-	fabric_step();
-	ask(&end[0]);
-	for (int n = 0; n < 30; n++) {
-		fabric_step();
-		move_round();
-		rig.now += MS;
-	}
-	assert_int_equal(move_of_end(&end[0])->result, 0);
-}
-
-/*
- * A peer may grant reads alone. Then the fence is a read, if both ends have resources for reads: without
- * them it would break the connection.
- */
-static void test_reads_only(void **state)
-{
-	static const struct {
-		uint8_t out, in;
-		int result;
-	} cases[] = { { 1, 1, 0 }, { 0, 1, -EACCES }, { 1, 0, -EACCES } };
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct ibv_qp_attr attr = {
-			.qp_access_flags = IBV_ACCESS_REMOTE_READ,
-			.max_rd_atomic = cases[i].out, .max_dest_rd_atomic = cases[i].in,
-		};
-		const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
-
-		assert_int_equal(ibv_modify_qp(end[0].qp, &attr, IBV_QP_ACCESS_FLAGS |
-					       IBV_QP_MAX_QP_RD_ATOMIC), 0);
-		assert_int_equal(ibv_modify_qp(end[1].qp, &attr, IBV_QP_ACCESS_FLAGS |
-					       IBV_QP_MAX_DEST_RD_ATOMIC), 0);
-		end_post(&end[0], 5);
-		ask(&end[0]);
-		for (int n = 0; n < 30; n++) {
-			fabric_step();
-			move_round();
-			rig.now += MS;
-		}
-		end_poll(&end[0]);
-		end_poll(&end[1]);
-		assert_true(at_rest());
-		assert_int_equal(end[0].errors + end[1].errors, 0);
-		assert_int_equal(end[1].received, 1);
-		assert_int_equal(move_of_end(&end[0])->result, cases[i].result);
-		assert_int_equal(fab.empty_reads > 0, !cases[i].result);
-		assert_int_equal(moved_together(was0, was1), !cases[i].result);
-		for (int n = 0; n < 2; n++)
-			assert_int_equal(fake(now_of(&end[n]))->access, IBV_ACCESS_REMOTE_READ);
-		assert_int_equal(move_teardown(state), 0);
-		assert_int_equal(move_setup(state), 0);
-	}
-}
-
 static void test_refused(void **state)
 {
 	struct ibv_qp *qp;
@@ -887,8 +808,6 @@ int main(void)
 		MOVE_TEST(test_program_ends), MOVE_TEST(test_program_ends_later),
 		MOVE_TEST(test_link_down),
 		MOVE_TEST(test_link_down_idle),
-		MOVE_TEST(test_no_access),
-		MOVE_TEST(test_reads_only),
 		MOVE_TEST(test_refused),
 		MOVE_TEST(test_forks),
 		MOVE_TEST(test_child_polls),

@@ -113,8 +113,8 @@ static void test_left_behind(void **state)
 }
 
 /*
- * The only event is one that the program must not see. The call fails with EINTR and does not wait. With
- * O_NONBLOCK it fails with EAGAIN, as without an event.
+ * The only event is one that the program must not see. ibv_get_async_event() fails with EINTR and does not
+ * wait. With O_NONBLOCK the call fails with EAGAIN, as it does when there is no event.
  */
 static void test_polled(void **state)
 {

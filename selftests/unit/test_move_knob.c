@@ -346,6 +346,8 @@ static void test_never_moves_of_mlx5dv(void **state)
 		assert_true(id_of(&other)->flags & SWIFTRDMA_SLOT_FIXED);
 		assert_int_equal(swiftrdma_move_qp(other.qp), -EOPNOTSUPP);
 		assert_string_equal(swiftrdma_move_reason(other.qp), "it was created by mlx5dv_create_qp()");
+		/* The library counts it among the QPs on its register. */
+		assert_int_equal(qp_find(other.qp)->reg, PAGE);
 		ibv_destroy_qp(other.qp);
 	}
 	all_right();

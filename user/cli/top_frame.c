@@ -72,7 +72,7 @@ static void fill_line(struct top_frame *f, unsigned int y, enum top_attr attr)
 		memset(f->attr + y * f->width, attr, f->width);
 }
 
-/* The bytes of a cell that are drawn. Filters and sorting use all bytes. */
+/* Returns how many bytes of the cell are drawn. Filters and sorting use all bytes. */
 static size_t drawn_len(const struct top_cell *c)
 {
 	return c->len < TOP_WORD ? c->len : TOP_WORD;

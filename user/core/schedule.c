@@ -33,7 +33,7 @@ static struct policy_slot *find_slot(struct policy_state *st, const struct snap_
 	return NULL;
 }
 
-/* Clears the slots of removed jobs. The kernel has dropped their overrides, except those of moved QPs. */
+/* Clears the slots of removed jobs. The kernel keeps only the overrides of QPs that have moved. */
 static void sweep_slots(struct eval *e)
 {
 	const struct snapshot *snap = e->s->snap;

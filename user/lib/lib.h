@@ -749,6 +749,8 @@ EXPORT int mlx5dv_modify_qp_sched_elem(struct ibv_qp *qp, const struct mlx5dv_sc
 struct next_mlx5 {
 	struct ibv_qp *(*_Atomic create_qp)(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
 					    struct mlx5dv_qp_init_attr *dv);
+	struct ibv_cq_ex *(*_Atomic create_cq)(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,
+					       struct mlx5dv_cq_init_attr *dv);
 	int (*_Atomic init_obj)(struct mlx5dv_obj *obj, uint64_t obj_type);
 	int (*_Atomic modify_qp_lag_port)(struct ibv_qp *qp, uint8_t port);
 	int (*_Atomic query_qp_lag_port)(struct ibv_qp *qp, uint8_t *port, uint8_t *active);
@@ -759,6 +761,14 @@ struct next_mlx5 {
 };
 
 extern struct next_mlx5 next_mlx5;
+
+/* The function of libmlx5; NULL: it has none. Threads that look it up at the same time find the same. */
+#define FIND_MLX5(member, version) ({ \
+	if (!atomic_load(&next_mlx5.member)) \
+		atomic_store(&next_mlx5.member, lookup_next("libmlx5.so.1", "mlx5dv_" #member, \
+							     "MLX5_" version)); \
+	atomic_load(&next_mlx5.member); \
+})
 
 /* Called after the provider created a QP. False: the library does not see all of its posts. */
 bool track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want);

@@ -199,19 +199,6 @@ void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct m
 	errno = err;
 }
 
-void move_never(struct ibv_qp *qp, const char *why)
-{
-	struct qp *q = qp_find(qp);
-	int err = errno;
-
-	if (settings.move && q && lib_lock()) {
-		q->move_why = why;
-		move_knob_unable(q);
-		lib_unlock();
-	}
-	errno = err;
-}
-
 /* --- posting -------------------------------------------------------------------------- */
 
 static struct move *move_posted_to(const struct ibv_qp *qp, bool *alive)

@@ -219,8 +219,6 @@ bool move_unask(struct move_ask *ask, struct ibv_qp_init_attr *attr);
  * program may use.
  */
 void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct move_ask *ask);
-/* @qp, which the provider has just created, can never move; @why says why. */
-void move_never(struct ibv_qp *qp, const char *why);
 /* The QP is gone; with lib_lock() held. */
 void move_free(struct move *m);
 /* Waits until posts are not held and no batch is being built. .lock is held. */

@@ -50,19 +50,11 @@ int lib_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *a
 
 /* --- libmlx5 -------------------------------------------------------------------------- */
 
-/* Whether libmlx5 has the function. Threads that look it up at the same time find the same. */
-#define FIND(member, version) ({ \
-	if (!atomic_load(&next_mlx5.member)) \
-		atomic_store(&next_mlx5.member, lookup_next("libmlx5.so.1", "mlx5dv_" #member, \
-							     "MLX5_" version)); \
-	atomic_load(&next_mlx5.member); \
-})
-
 EXPORT int mlx5dv_modify_qp_lag_port(struct ibv_qp *qp, uint8_t port)
 {
 	struct move *m = move_of(qp_find(qp));
 
-	if (!FIND(modify_qp_lag_port, "1.14"))
+	if (!FIND_MLX5(modify_qp_lag_port, "1.14"))
 		return ENOSYS;
 	if (!m)
 		return next_mlx5.modify_qp_lag_port(qp, port);
@@ -74,7 +66,7 @@ EXPORT int mlx5dv_query_qp_lag_port(struct ibv_qp *qp, uint8_t *port, uint8_t *a
 {
 	struct move *m = move_of(qp_find(qp));
 
-	if (!FIND(query_qp_lag_port, "1.14"))
+	if (!FIND_MLX5(query_qp_lag_port, "1.14"))
 		return ENOSYS;
 	if (!m)
 		return next_mlx5.query_qp_lag_port(qp, port, active);
@@ -85,7 +77,7 @@ EXPORT int mlx5dv_modify_qp_udp_sport(struct ibv_qp *qp, uint16_t port)
 {
 	struct move *m = move_of(qp_find(qp));
 
-	if (!FIND(modify_qp_udp_sport, "1.17"))
+	if (!FIND_MLX5(modify_qp_udp_sport, "1.17"))
 		return ENOSYS;
 	if (!m)
 		return next_mlx5.modify_qp_udp_sport(qp, port);
@@ -98,7 +90,7 @@ EXPORT int mlx5dv_modify_qp_sched_elem(struct ibv_qp *qp, const struct mlx5dv_sc
 {
 	struct move *m = move_of(qp_find(qp));
 
-	if (!FIND(modify_qp_sched_elem, "1.17"))
+	if (!FIND_MLX5(modify_qp_sched_elem, "1.17"))
 		return ENOSYS;
 	if (!m)
 		return next_mlx5.modify_qp_sched_elem(qp, requestor, responder);

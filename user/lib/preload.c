@@ -535,42 +535,36 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len
 EXPORT struct ibv_qp *mlx5dv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
 				       struct mlx5dv_qp_init_attr *dv)
 {
+	static const struct move_ask never = { .why = "it was created by mlx5dv_create_qp()" };
 	const struct context *c = context_find(ctx);
 	uint32_t asked = attr->cap.max_send_wr;
 	struct ibv_qp *qp;
 
-	if (!next_mlx5.create_qp)
-		next_mlx5.create_qp = lookup_next("libmlx5.so.1", "mlx5dv_create_qp", "MLX5_1.3");
-	if (c)
-		place_read_control(c);
-	if (!next_mlx5.create_qp) {
+	if (!FIND_MLX5(create_qp, "1.3")) {
 		errno = ENOSYS;
 		return NULL;
 	}
+	if (c)
+		place_read_control(c);
 	qp = track_created_qp(ctx, next_mlx5.create_qp(ctx, attr, dv), asked, attr->cap.max_send_wr,
 			      attr->sq_sig_all);
-	if (qp)
-		move_never(qp, "it was created by mlx5dv_create_qp()");
+	if (qp && settings.move)
+		move_adopt(qp, (struct ibv_qp_init_attr *)attr, &never);
 	return qp;
 }
 
 EXPORT struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,
 					  struct mlx5dv_cq_init_attr *dv)
 {
-	static struct ibv_cq_ex *(*_Atomic real)(struct ibv_context *ctx,
-						 struct ibv_cq_init_attr_ex *attr,
-						 struct mlx5dv_cq_init_attr *dv);
 	struct context *c = context_of(ctx);
 	struct ibv_cq_ex *cqx;
 	struct cq *cq;
 
-	if (!real)
-		real = lookup_next("libmlx5.so.1", "mlx5dv_create_cq", "MLX5_1.1");
-	if (!real) {
+	if (!FIND_MLX5(create_cq, "1.1")) {
 		errno = ENOSYS;
 		return NULL;
 	}
-	cqx = real(ctx, attr, dv);
+	cqx = next_mlx5.create_cq(ctx, attr, dv);
 	cq = cqx && c ? cq_add(c, ibv_cq_ex_to_cq(cqx)) : NULL;
 	if (cq)
 		cq_patch(cq, cqx);

@@ -16,20 +16,13 @@ static struct ibv_qp *show_qp(struct ibv_qp *qp)
 	return m ? move_pin_shown(m) : qp;
 }
 
-static bool find_init_obj(void)
-{
-	if (!next_mlx5.init_obj)
-		next_mlx5.init_obj = lookup_next("libmlx5.so.1", "mlx5dv_init_obj", "MLX5_1.2");
-	return next_mlx5.init_obj;
-}
-
 /* The register by its address in this process; 0: not known. The provider is libmlx5. */
 static uintptr_t register_of(struct ibv_qp *qp)
 {
 	struct mlx5dv_qp shown = { 0 };
 	struct mlx5dv_obj obj = { .qp = { .in = qp, .out = &shown } };
 
-	if (!find_init_obj() || next_mlx5.init_obj(&obj, MLX5DV_OBJ_QP))
+	if (!FIND_MLX5(init_obj, "1.2") || next_mlx5.init_obj(&obj, MLX5DV_OBJ_QP))
 		return 0;
 	return (uintptr_t)shown.bf.reg;
 }
@@ -42,7 +35,7 @@ EXPORT int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type)
 	struct cq *c = obj_type & MLX5DV_OBJ_CQ ? cq_find(obj->cq.in) : NULL;
 	int ret;
 
-	if (!find_init_obj())
+	if (!FIND_MLX5(init_obj, "1.2"))
 		return ENOSYS;
 	if (c && *c->alive)
 		c->shown = true;

@@ -138,7 +138,7 @@ loop() {
 	spread() { ! alive "$agent" || [ "$(registers | jq '.[1] < 2')" = true ]; }
 	wait_for $ticks spread && alive "$agent" || in_time=false
 	took=$(decisions 'map(.tick) | (max // 0) - (min // 0) + 1')
-	# The wait is longer, for slow hosts.
+	# wait_for waits for longer than $ticks ticks on a slow host.
 	[ "$took" -le $ticks ] || in_time=false
 	to=$(registers)
 	after=$(rate "$seconds")

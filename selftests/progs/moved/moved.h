@@ -69,7 +69,7 @@ extern unsigned int conns;
 
 /* --- connect.c ---- */
 
-/* Opens the device of all connections, and sets @ctx to its context. rdma_cm finds the device by itself. */
+/* Opens the device @name, on which all connections create their QPs. Connections by rdma_cm open their own. */
 bool open_device(const char *name, struct ibv_context **ctx);
 /* Meets the peer by TCP, and connects the QPs by it or, with @address, by rdma_cm. @host NULL: listens. */
 bool set_up(const char *host, const char *address);

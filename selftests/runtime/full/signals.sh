@@ -145,7 +145,8 @@ qpn=$(qp_of one client)
 before=$(qp_says one | jq .reported_wrs)
 told=$(debugfs qp_reports qpn "$qpn" wrs)
 after=$(qp_says one | jq .reported_wrs)
-check "debugfs counts the QP's requests: $before, $told, $after" [ "$before" -le "${told:--1}" ] && [ "$told" -le "$after" ]
+in_order() { [ "$1" -le "$2" ] && [ "$2" -le "$3" ]; }
+check "debugfs counts the QP's requests: $before, $told, $after" in_order "$before" "${told:--1}" "$after"
 check "... and has what is outstanding" [ "$(debugfs qp_reports qpn "$qpn" outstanding)" -le $depth ]
 like "... its latency and what it waits behind others" \
 	"$(debugfs qp_reports qpn "$qpn" latency_mean_ns) $(debugfs qp_reports qpn "$qpn" hol_mean_ns)" '^[1-9][0-9]* [1-9][0-9]*$'
