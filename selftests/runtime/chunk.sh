@@ -10,33 +10,16 @@
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/library.sh
 . selftests/lib/library.sh
-# shellcheck source=selftests/lib/qpsh.sh
-. selftests/lib/qpsh.sh
+# shellcheck source=selftests/lib/hugemr.sh
+. selftests/lib/hugemr.sh
 PATH=$PWD/build/progs:$PATH
 
-# hugemr reads and writes messages of 64 KiB, one in each 2 MiB, and compares them.
 mib=1048576
 shell=huge
 act() { swiftrdma action set job bulk "$@" 2>&1; }
 # The knob's value in the job.
 knob() { swiftrdma -j job show bulk | jq -c '[.[0].devs[] | select(.dev == "'"${dev[1]}"'").chunk][0]'; }
 
-# Requests that the first device got of its peer: a ConnectX counts them; of rxe the packets that
-# it sent, which are the data read and an acknowledgement of each write.
-device_count() {
-	cat "/sys/class/infiniband/${dev[0]}/ports/1/hw_counters/"{rx_write_requests,rx_read_requests} 2>/dev/null |
-		awk '{ n += $1 } END { if (!NR) exit 1; print n }' ||
-		cat "/sys/class/infiniband/${dev[0]}/ports/1/hw_counters/sent_pkts"
-}
-# checked NAME: hugemr moves its data; the device's count of it is in $moved.
-checked() {
-	local was
-
-	was=$(device_count)
-	qp $shell check
-	is "$1: what the peer reads and writes" "$answer" "check ok"
-	moved=$(($(device_count) - was))
-}
 # first_of FLAG: number of a QP of the job whose library says that, or which has no library.
 first_of() {
 	swiftrdma -j qp show dev "${dev[1]}" job bulk |

@@ -58,6 +58,12 @@ for polled in $events; do
 	check "... at both ends $moves times" test "$(move_figure moved)" -ge $((2 * moves))
 done
 
+# On rxe move.sh has this.
+if [ $nic = softhca-eth ]; then
+	both_ends "connected by rdma_cm" "$moves" SWIFTRDMA_MOVE=yes "MOVED_CM=${addr[1]}"
+	moved_at_least "connected by rdma_cm" "$moves" $((moves / 8))
+fi
+
 # QPs have ports to choose from where a device aggregates links. A QP in RESET, as the program's is by
 # then, has none.
 if [ $nic = softhca-eth ]; then

@@ -21,8 +21,10 @@ ktap_begin
 mark_dmesg
 check "the module loads" module_load
 
-both_ends "both ends move" "$moves" SWIFTRDMA_MOVE=yes
-moved_at_least "both ends move" "$moves" $((moves / 4))
+# All these moves are to find 8 requests outstanding at both ends. 94 in 100 do where it is hardest, on rt, so a
+# tenth more is asked for.
+both_ends "both ends move" $((moves * 11 / 10)) SWIFTRDMA_MOVE=yes
+moved_at_least "both ends move" "$moves" "$moves"
 is "... none was refused but for a move of the peer's, or for time" "$(whys_but_time)" '[]'
 note "posts were held with nothing outstanding for $(pauses)"
 

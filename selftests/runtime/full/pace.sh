@@ -17,10 +17,10 @@ PATH=$PWD/build/progs:$PATH
 show() { swiftrdma -j -i "${1}s" job show bulk >"$work/shown"; }
 shown() { jq -r ".[0].$1 // \"absent\"" "$work/shown"; }
 rate() { show "$1" && shown wr_rate | cut -d. -f1; }
-# Of 3 s, and "late" if the machine gave the programs no time now and then.
+# Of a second, and "late" if the machine gave the programs no time now and then.
 calm_rate() {
-	attach calm 3000 >"$work/calm" & local calm=$!
-	rate 3
+	attach calm 1000 >"$work/calm" & local calm=$!
+	rate 1
 	wait $calm
 	cat "$work/calm"
 }
