@@ -107,23 +107,14 @@ lower
 b_is "nothing is wished" "- - - - -"
 
 # Forged wishes: from one who does not receive what is sent to the peer's address.
-forged() {
-	local name=$1 what=$2 before
-
-	shift 2
-	before=$(count rxe1 "$what")
-	forge "$@" >/dev/null || return
-	wait_for 10 counted rxe1 "$what" $((before + 1))
-	point $? "$name"
-}
 between="from=$a to=$b"
 # shellcheck disable=SC2086 # words
 {
-	forged "a WISH without the nonce is forged" forged raw 10.1.0.1 10.1.0.2 1 type=6 $between mine=7 yours=9 wish=3
-	forged "so is one from another QP than QP 1" forged raw 10.1.0.1 10.1.0.2 17 type=6 $between mine=7 yours=9 wish=3
-	forged "one from another address is a stranger's" strange raw 10.1.0.77 10.1.0.2 1 type=6 $between mine=7 yours=9 wish=3
-	forged "one without wishes is, too" strange raw 10.1.0.1 10.1.0.2 1 type=6 $between mine=7 yours=9
-	forged "a HEARD to nobody's wish is not taken" unasked raw 10.1.0.1 10.1.0.2 1 type=7 $between mine=7 yours=9 wish=3
+	forged rxe1 "a WISH without the nonce is forged" forged forge raw 10.1.0.1 10.1.0.2 1 type=6 $between mine=7 yours=9 wish=3
+	forged rxe1 "so is one from another QP than QP 1" forged forge raw 10.1.0.1 10.1.0.2 17 type=6 $between mine=7 yours=9 wish=3
+	forged rxe1 "one from another address is a stranger's" strange forge raw 10.1.0.77 10.1.0.2 1 type=6 $between mine=7 yours=9 wish=3
+	forged rxe1 "one without wishes is, too" strange forge raw 10.1.0.1 10.1.0.2 1 type=6 $between mine=7 yours=9
+	forged rxe1 "a HEARD to nobody's wish is not taken" unasked forge raw 10.1.0.1 10.1.0.2 1 type=7 $between mine=7 yours=9 wish=3
 }
 is "none of them is heard" "$(ends_of rxe1 "$b")" "- - - - -"
 

@@ -100,31 +100,22 @@ like "one that is not connected is asked about" "$(nlreq PEER_GET doit "dev_name
 is "... and not listed" "$(swiftrdma -j qp peer qpn "$last")" '[]'
 
 # Forged messages. Each counts as what it is, and changes nothing.
-forged() {
-	local name=$1 what=$2 before
-
-	shift 2
-	before=$(count rxe0 "$what")
-	forge "$@" >/dev/null || return
-	wait_for 10 counted rxe0 "$what" $((before + 1))
-	point $? "$name"
-}
 between="from=$b to=$a"
 served=$(count rxe0 served)
 # shellcheck disable=SC2086 # words
 {
-	forged "a HELLO of a raw socket, with the peer's address, is answered" served \
-		raw 10.1.0.2 10.1.0.1 1 type=1 $between mine=7
+	forged rxe0 "a HELLO of a raw socket, with the peer's address, is answered" served \
+		forge raw 10.1.0.2 10.1.0.1 1 type=1 $between mine=7
 	check "... to the peer, which asked for nothing" wait_for 10 counted rxe1 unasked 1
-	forged "an ASK without the nonce is forged" forged raw 10.1.0.2 10.1.0.1 1 type=3 $between mine=7 yours=9
-	forged "so is one from another QP than QP 1" forged raw 10.1.0.2 10.1.0.1 17 type=1 $between mine=7
-	forged "so is one of a user's UD QP with QP 1's Q_Key" forged ud rxe1 10.1.0.1 type=1 $between mine=7
-	forged "a HELLO from another address is a stranger's" strange raw 10.1.0.77 10.1.0.1 1 type=1 $between mine=7
-	forged "so is one for a QP that is not connected to the sender's" strange \
-		raw 10.1.0.2 10.1.0.1 1 type=1 from=$((b + 1)) to="$a" mine=7
-	forged "a WELCOME to nobody's question is not taken" unasked raw 10.1.0.2 10.1.0.1 1 type=2 $between mine=7 yours=9
-	forged "nor is an ANSWER" unasked raw 10.1.0.2 10.1.0.1 1 type=4 $between mine=7 yours=9
-	forged "a HELLO of another version is refused" served raw 10.1.0.2 10.1.0.1 1 version=9 type=1 $between mine=7
+	forged rxe0 "an ASK without the nonce is forged" forged forge raw 10.1.0.2 10.1.0.1 1 type=3 $between mine=7 yours=9
+	forged rxe0 "so is one from another QP than QP 1" forged forge raw 10.1.0.2 10.1.0.1 17 type=1 $between mine=7
+	forged rxe0 "so is one of a user's UD QP with QP 1's Q_Key" forged forge ud rxe1 10.1.0.1 type=1 $between mine=7
+	forged rxe0 "a HELLO from another address is a stranger's" strange forge raw 10.1.0.77 10.1.0.1 1 type=1 $between mine=7
+	forged rxe0 "so is one for a QP that is not connected to the sender's" strange \
+		forge raw 10.1.0.2 10.1.0.1 1 type=1 from=$((b + 1)) to="$a" mine=7
+	forged rxe0 "a WELCOME to nobody's question is not taken" unasked forge raw 10.1.0.2 10.1.0.1 1 type=2 $between mine=7 yours=9
+	forged rxe0 "nor is an ANSWER" unasked forge raw 10.1.0.2 10.1.0.1 1 type=4 $between mine=7 yours=9
+	forged rxe0 "a HELLO of another version is refused" served forge raw 10.1.0.2 10.1.0.1 1 version=9 type=1 $between mine=7
 }
 is "two of all these were answered" "$(count rxe0 served)" $((served + 2))
 is "the ends hear each other as before" "$(hears_a) $(hears_b)" "answered 16 16 - answered 8 8 -"

@@ -41,3 +41,14 @@ srdma_unload_asked() {
 
 # counted DEV WHAT N: has the count come to N?
 counted() { [ "$(count "$1" "$2")" -ge "$3" ]; }
+
+# forged DEV NAME WHAT CMD...: CMD sends a message, and DEV's port counts one more as WHAT.
+forged() {
+	local dev=$1 name=$2 what=$3 before
+
+	shift 3
+	before=$(count "$dev" "$what")
+	"$@" >/dev/null || return
+	wait_for 10 counted "$dev" "$what" $((before + 1))
+	point $? "$name"
+}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Messages between the two processes that hold the ends of a connection between two hosts: both
-# directions, lost messages, a flood, and a host without the module, with one that is older or of
+# directions, lost messages, a flood, forged messages, and a host without the module, with one that is older or of
 # another version, or with peer=0.
 #
 #   scripts/vm --pair --nic rxe -- selftests/pair/relay.sh -- selftests/lib/obey.sh
@@ -80,6 +80,28 @@ other eval 'for _ in {1..32}; do qp b hear; done'
 hears_b "the inbox was emptied" "error ENOMSG"
 tells "a message after it" after "told 1"
 hears_b "... arrives" "$(printf 'heard %s after dropped 168' "$b")"
+
+# Messages that are forged on another host. Each counts as what it is, and changes nothing.
+between="from=$b to=$a"
+# shellcheck disable=SC2086 # words
+{
+	forged rxe0 "a message of a raw socket there, with the peer's address and without its nonce, is forged" forged \
+		other forge raw 10.3.0.2 10.3.0.1 1 type=8 $between mine=7 yours=9
+	forged rxe0 "so is one from another QP than QP 1" forged \
+		other forge raw 10.3.0.2 10.3.0.1 17 type=1 $between mine=7
+	forged rxe0 "so is one of a user's UD QP there with QP 1's Q_Key" forged \
+		other forge ud rxe0 10.3.0.1 type=1 $between mine=7
+	forged rxe0 "one from another address is a stranger's" strange \
+		other forge raw 10.3.0.77 10.3.0.1 1 type=1 $between mine=7
+	forged rxe0 "so is one for a QP that is not connected to the sender's" strange \
+		other forge raw 10.3.0.2 10.3.0.1 1 type=1 from=$((b + 1)) to="$a" mine=7
+	forged rxe0 "a TOLD of what was not told is not taken" unasked \
+		other forge raw 10.3.0.2 10.3.0.1 1 type=9 $between mine=7 yours=9
+}
+qp a hear
+is "... none is heard" "$answer" "error ENOMSG"
+tells "a message after them" unharmed "told 1"
+hears_b "... arrives" "heard $b unharmed dropped 0"
 
 # Other modules there, and none.
 other_set peer_deaf 1
