@@ -32,12 +32,13 @@ doorbells() { swiftrdma -j job show | jq '[.[].devs[].doorbells] | add'; }
 # The driver's count and ours at one moment: a host says that it is alive now and
 # then, so they are read until nothing happened in between.
 both_count() {
-	local before after=-1 ours
+	local before after ours
 
-	until [ "$after" = "${before:-}" ]; do
+	for _ in {1..100}; do
 		before=$(probe_hits rxe_post_send)
 		ours=$(doorbells)
 		after=$(probe_hits rxe_post_send)
+		[ "$after" != "$before" ] || break
 	done
 	echo "$ours $after"
 }

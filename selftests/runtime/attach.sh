@@ -241,12 +241,10 @@ POSIX::setuid(1) or die "setuid: $!";
 exec @ARGV;
 END
 chmod 755 /tmp/progs/subuser
+subuser_runs() { subuser=$(pgrep -f '^/usr/bin/perl /tmp/progs/subuser'); }
+maps() { echo '1 200001 1' >"/proc/$subuser/$1_map"; }
 map_users() {
-	local pid
-
-	until pid=$(pgrep -f '^/usr/bin/perl /tmp/progs/subuser'); do sleep 0.2; done
-	until echo '1 200001 1' >"/proc/$pid/uid_map"; do sleep 0.2; done
-	echo '1 200001 1' >"/proc/$pid/gid_map"
+	wait_for 30 subuser_runs && wait_for 30 maps uid && maps gid
 	touch /tmp/mapped
 } 2>/dev/null
 map_users &
