@@ -10,8 +10,6 @@
 cd "$(dirname "$0")/../../.." || exit 1
 # shellcheck source=selftests/lib/library.sh
 . selftests/lib/library.sh
-# shellcheck source=selftests/lib/hca.sh
-. selftests/lib/hca.sh
 # shellcheck source=selftests/lib/hugemr.sh
 . selftests/lib/hugemr.sh
 PATH=$PWD/build/progs:$PATH
@@ -92,9 +90,12 @@ qpsh_stop huge
 # --- Where new QPs go ---
 
 qps=8
-# How many registers have one QP.
-lone_registers() { awk 'NR > 1 && $3 == 1 { n++ } END { print n + 0 }' "$hca_debug/hca0/registers"; }
-has_lone() { [ "$(lone_registers)" -ge "$1" ]; }
+# The QPs of a process, and the most of them on a UAR, which has two registers.
+qps_and_most() {
+	swiftrdma -j uar show mlx5_0 | jq -r --argjson pid "$1" \
+		'[.[] | select(.pid == $pid).qps] | "\(add) \(max)"'
+}
+is_spread() { [[ $(qps_and_most "$1") =~ ^$qps\ [12]$ ]]; }
 # crowd SECONDS: in the background, on one register unless its QPs are placed.
 crowd() {
 	LD_PRELOAD=$lib SWIFTRDMA_STATS=$stats MLX5_SHUT_UP_BF=1 build/bench/crowd --qps $qps --duration "$1" \
@@ -105,14 +106,14 @@ work_qps() { swiftrdma -j qp show dev mlx5_0 job kv | jq 'map(select(.state == "
 all_work() { [ "$(work_qps)" -ge "$1" ]; }
 
 agent
-was=$(lone_registers)
 crowd 600
 first=$crowd
-check "a program crowds on one register" wait_for 60 all_work $qps
+check "a program works" wait_for 60 all_work $qps
+is "... on one register" "$(qps_and_most "$first")" "$qps $qps"
 check "a policy decides where the job's new QPs go" wait_for 60 is_set kv place '"lightest"'
 rm -f "$stats"
 crowd 20
-check "another program of the job has a register for each QP" wait_for 60 has_lone $((was + qps))
+check "another program of the job has at most two QPs on a UAR of two registers" wait_for 60 is_spread "$crowd"
 wait $crowd
 # One may stay where libmlx5 puts it, alone.
 like "... of the library" "$(placed)" "^($((qps - 1))|$qps)\$"
