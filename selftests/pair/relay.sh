@@ -101,7 +101,7 @@ between="from=$b to=$a"
 qp a hear
 is "... none is heard" "$answer" "error ENOMSG"
 tells "a message after them" unharmed "told 1"
-hears_b "... arrives" "heard $b unharmed dropped 0"
+hears_b "... arrives" "heard $b unharmed dropped 168"
 
 # Other modules there, and none.
 other_set peer_deaf 1
