@@ -87,9 +87,10 @@ else
 	skip "the library counts as many calls as the kernel counts doorbells" "this device's do not pass the kernel"
 fi
 
-# Of a fast device an emulated CPU is too slow to keep to an eighth.
+# An emulated CPU wakes a post late, and what that is beyond a burst of 1 ms is lost to the rate: 2 % at 500 a
+# second, 8 % at 4,000, as seen on 7.3.
 wanted=$((free / 8))
-[ $wanted -le 4000 ] || wanted=4000
+[ $wanted -le 500 ] || wanted=500
 like "a rate" "$(act wr_rate $wanted for 600s reason rate)" '^lease [0-9]+ '
 check "is in force" wait_for 30 in_force
 is_rate "it sends as many a second" $wanted
