@@ -3,7 +3,7 @@
 #
 # hugemr, which reads and writes messages of 64 KiB, one in each 2 MiB, and compares them; and how many
 # requests the device counts of that. Goes with library.sh.
-# shellcheck disable=SC2154 # it is set there, or by the suite
+# shellcheck disable=SC2154,SC2034 # set there or by the suite, and for it
 
 # shellcheck source=selftests/lib/qpsh.sh
 . selftests/lib/qpsh.sh
