@@ -94,8 +94,15 @@ void srdma_delay(enum srdma_delay_point point)
 	/* Not atomic: a test that reads this number has one thread wait here. */
 	WRITE_ONCE(delays, delays + 1);
 	/* Stop early when the parameter no longer names the point. */
-	for (ms = READ_ONCE(delay_ms); ms && READ_ONCE(delay_at) & 1 << point; ms--)
+	for (ms = READ_ONCE(delay_ms); ms && READ_ONCE(delay_at) & 1 << point; ms--) {
 		mdelay(1);
+		/*
+		 * The driver's op may sleep there, so a thread that stays leaves its CPU to
+		 * others, such as ksoftirqd. To RCU tasks this is no quiescent state.
+		 */
+		if (point == SRDMA_DELAY_INSIDE)
+			cond_resched();
+	}
 }
 
 bool srdma_skip_grace(enum srdma_grace step)
