@@ -97,8 +97,9 @@ void srdma_delay(enum srdma_delay_point point)
 	for (ms = READ_ONCE(delay_ms); ms && READ_ONCE(delay_at) & 1 << point; ms--) {
 		mdelay(1);
 		/*
-		 * The driver's op may sleep there, so a thread that stays leaves its CPU to
-		 * others, such as ksoftirqd. To RCU tasks this is no quiescent state.
+		 * A driver's op sleeps while it waits, so ksoftirqd can run on its CPU. The
+		 * waiting thread must not prevent that. cond_resched() is no quiescent state
+		 * of RCU tasks.
 		 */
 		if (point == SRDMA_DELAY_INSIDE)
 			cond_resched();

@@ -33,8 +33,8 @@ part() {
 }
 
 # vm_part KERNEL SUITE NIC SCRIPT [VAR=VALUE|WRAPPER]...: SCRIPT in a VM. Some suites get a whole hour, and
-# no second try: pyverbs', and those that start many programs on the debug kernel, where a program takes
-# seven times as long.
+# no second try: pyverbs', the one of 11,000 moves, and those that start many programs on the debug kernel,
+# where a program takes seven times as long.
 # The long form runs on stock; that of the fuzzers on the debug kernel as well, which sees what they break.
 vm_part() {
 	local kernel=$1 suite=$2 nic=$3 script=$4 deps=$vm_deps options=() run=(in_vm "$limit") full=
@@ -44,7 +44,7 @@ vm_part() {
 	# KASAN's shadow needs room.
 	[ "$kernel" != debug ] || options=(--mem 4G)
 	case $kernel/$suite in
-	*/clients/pyverbs*|debug/clients/*|debug/runtime/full/*|debug/runtime/attach*) run=(in_vm_once 3500) ;;
+	*/clients/pyverbs*|stock/runtime/full/move-rxe|debug/clients/*|debug/runtime/full/*|debug/runtime/attach*) run=(in_vm_once 3500) ;;
 	esac
 	case $kernel/$suite in stock/*|debug/runtime/full/knobs*|debug/runtime/attach*) full=1 ;; esac
 	part "$kernel/$suite" "$deps $script" "${run[@]}" "$kernel-${suite//\//-}" \
@@ -88,9 +88,9 @@ runs_on() {
 	esac
 }
 
-# On the debug kernel, which shows what goes wrong in the module, each client runs on one NIC: the one on which
-# it uses most of the module, or on which its suite takes less than an hour there. What the clients compute is
-# compared on all NICs of the other kernels.
+# A client's suite takes 10 to 50 minutes on the debug kernel, which is there to find faults of the module.
+# So each client runs there on one NIC: the NIC on which it uses most of the module, if that takes less than an
+# hour. The other kernels compare the results of clients on all NICs.
 declare -A debug_nic=([fabric]=softhca-eth [fio]=softhca-eth [mpi]=softhca [pingpong]=rxe [pyverbs]=rxe
 	[rdmacm]=softhca [ucx]=softhca)
 
@@ -130,7 +130,7 @@ kernel_parts() {
 	for client in selftests/clients/*.sh; do
 		name=$(basename "$client" .sh)
 		for nic in $(nics_of "$client"); do
-			[ "$kernel" != debug ] || [ "$nic" = "${debug_nic[$name]}" ] || continue
+			[ "$kernel" != debug ] || [ "$nic" = "${debug_nic[$name]:?is not set for this client}" ] || continue
 			vm_part "$kernel" "clients/$name-$nic" "$nic" "$client"
 			part_deps[$kernel/clients/$name-$nic]+=" selftests/clients/allreduce.c"
 		done

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * posters DEV N: N processes, each of which has a thread that posts one request after the other on a QP
- * of its own, which is connected to itself, and polls. The processes are children that open the device
- * by themselves. Reads commands from stdin and answers each with one line.
+ * posters DEV N: starts N processes. Each opens the device, connects a QP to itself, and has a thread that
+ * posts a request, polls for its completion, and begins again. The parent reads commands from stdin and
+ * answers each with one line.
  *
- *	count		"count LEAST MOST": posts of a process since the last count, of those that live
- *	signal		a signal with a handler to each thread that posts: "signal N", handlers that ran
- *	fork		each process has a child, which ends, while its thread posts: "fork N"
+ *	count		"count LEAST MOST": the fewest and the most posts of a living process since the
+ *			last count
+ *	signal		sends each posting thread a signal: "signal N", of which N ran their handler
+ *	fork		each process forks a child, which exits at once: "fork N"
  *	kill K		SIGKILL to each K-th process: "kill N"
  *	stop K, cont K	SIGSTOP and SIGCONT to the process before each K-th: "stop N", "cont N"
  *	end		each process ends its thread, destroys what it has, and exits:
  *			"end N killed N failed N"
  *	quit
  *
- * A process fails if a post, a completion or a call at its end does.
+ * A process has failed if a post, a completion, or the destruction of an object failed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,9 +37,10 @@
 
 /* What a process shares with its parent. */
 struct poster {
-	_Atomic uint64_t posts, signals, forks;
-	uint64_t counted;	/* the parent's: posts at the last count */
-	pid_t pid;		/* the parent's; 0: it was killed */
+	_Atomic uint64_t posts, answers;
+	/* Written by the parent alone. */
+	uint64_t counted, asked;	/* posts at the last count, answers before the last question */
+	pid_t pid;			/* 0: the process was killed */
 };
 
 static struct poster *posters;
@@ -54,10 +56,10 @@ static struct ibv_mr *mr;
 static uint8_t buf[BYTES];
 static atomic_bool ending;
 
-static void count_signal(int number)
+static void answer_signal(int number)
 {
 	(void)number;
-	self->signals++;
+	self->answers++;
 }
 
 static int post_one(void)
@@ -123,7 +125,7 @@ static int close_device(void)
 /* The main thread takes SIGUSR2 and SIGTERM; the one that posts gets SIGUSR1. Returns the exit status. */
 static int be_poster(const char *name)
 {
-	struct sigaction sa = { .sa_handler = count_signal };
+	struct sigaction sa = { .sa_handler = answer_signal };
 	pthread_t thread;
 	bool failed = false;
 	sigset_t mine, theirs;
@@ -146,7 +148,7 @@ static int be_poster(const char *name)
 		if (!child)
 			_exit(0);
 		failed |= waitpid(child, &status, 0) != child || status;
-		self->forks++;
+		self->answers++;
 	}
 	ending = true;
 	pthread_join(thread, NULL);
@@ -171,7 +173,7 @@ static int start(const char *name)
 	return 0;
 }
 
-/* To each @every-th process that lives, beginning with @first. Returns to how many. */
+/* Sends a signal to each @every-th living process, from number @first. Returns their number. */
 static uint64_t send_signal(int number, uint64_t first, uint64_t every)
 {
 	uint64_t n = 0;
@@ -181,30 +183,21 @@ static uint64_t send_signal(int number, uint64_t first, uint64_t every)
 	return n;
 }
 
-enum answer { SIGNALS, FORKS };
-
-static uint64_t answered(const struct poster *p, enum answer what)
+/* Sends a signal to each process. Returns how many processes answered within PATIENCE. */
+static uint64_t ask_all(int number)
 {
-	return what == SIGNALS ? p->signals : p->forks;
-}
+	uint64_t end = now_ns() + PATIENCE * 1000000000ull, n = 0;
 
-/* Sends a signal to each process. Returns how many have answered. */
-static uint64_t ask_all(int number, enum answer what)
-{
-	uint64_t end = now_ns() + PATIENCE * 1000000000ull, n = 0, *was = calloc(n_posters, sizeof(*was));
+	for (uint64_t i = 0; i < n_posters; i++)
+		posters[i].asked = posters[i].answers;
+	send_signal(number, 0, 1);
+	for (uint64_t i = 0; i < n_posters; i++) {
+		const struct poster *p = &posters[i];
 
-	for (uint64_t i = 0; was && i < n_posters; i++)
-		was[i] = answered(&posters[i], what);
-	if (was)
-		send_signal(number, 0, 1);
-	for (uint64_t i = 0; was && i < n_posters; i++) {
-		if (!posters[i].pid)
-			continue;
-		while (answered(&posters[i], what) == was[i] && now_ns() < end)
+		while (p->pid && p->answers == p->asked && now_ns() < end)
 			usleep(1000);
-		n += answered(&posters[i], what) > was[i];
+		n += p->answers > p->asked;
 	}
-	free(was);
 	return n;
 }
 
@@ -259,9 +252,9 @@ static int obey(const char *line)
 	if (!strcmp(line, "count\n"))
 		count();
 	else if (!strcmp(line, "signal\n"))
-		printf("signal %" PRIu64 "\n", ask_all(SIGUSR1, SIGNALS));
+		printf("signal %" PRIu64 "\n", ask_all(SIGUSR1));
 	else if (!strcmp(line, "fork\n"))
-		printf("fork %" PRIu64 "\n", ask_all(SIGUSR2, FORKS));
+		printf("fork %" PRIu64 "\n", ask_all(SIGUSR2));
 	else if (sscanf(line, "kill %" SCNu64, &every) == 1 && every)
 		printf("kill %" PRIu64 "\n", kill_some(every));
 	else if (sscanf(line, "stop %" SCNu64, &every) == 1 && every)

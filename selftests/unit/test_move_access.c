@@ -2,7 +2,7 @@
 /* Moves of QPs whose peer grants neither writes nor reads, or reads alone. */
 #include "move_step.h"
 
-/* End 0 asks for a move; the programs post nothing and poll nothing meanwhile. */
+/* End 0 asks for a move. Neither program posts or polls until the move has ended. */
 static void ask_quietly(void)
 {
 	ask(&end[0]);

@@ -446,7 +446,7 @@ static void test_migrate(void **state)
 	assert_int_equal(eval(5000), 0);
 }
 
-/* A failed move does not count as a step. The policy may fail more often than it has steps. */
+/* A failed move does not count as a step, so more moves than max_steps may fail. */
 static void test_migrate_fails(void **state)
 {
 	struct policy *p = add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",

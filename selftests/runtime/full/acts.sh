@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What an agent sets in jobs for the library in their processes, followed to its effect: requests in
-# pieces and memory in huge pages, by a job's lines in the policy file, and, on mlx5, new QPs on
-# registers of their own, by a policy. All ends with its line, and with the agent's lease.
+# An agent has the libraries of a job's processes split requests and put memory into huge pages, as the job's
+# lines in the policy file say, and place new QPs on registers of their own, as a policy decides. The suite
+# checks the effect of each, and that the effect ends when its line is removed or the agent is killed.
 #
 #   scripts/vm --nic softhca -- selftests/runtime/full/acts.sh
 
@@ -35,7 +35,7 @@ policy() {
 	EOF
 }
 agent() { swiftrdma-agent --config "$work/policy.yaml" >"$work/agent" 2>&1 & agent=$!; }
-# is_set JOB KNOB VALUE: on one of its devices, at the least.
+# is_set JOB KNOB VALUE: the job has the knob on one of its devices, at the least.
 is_set() { swiftrdma -j job show "$1" | jq -e --argjson v "$3" ".[0].devs | any(.$2 == \$v)" >/dev/null; }
 is_clear() { swiftrdma -j job show "$1" | jq -e ".[0].devs // [] | all(.$2 == null)" >/dev/null; }
 
@@ -66,8 +66,7 @@ agent
 check "an agent has the library split" wait_for 30 is_set bulk chunk 4096
 check "... and collapse, which is the default" wait_for 30 is_set bulk huge_pages 1
 registered "an agent" $((size / 1024))
-pieces=$moved
-check "... in pieces: the device counts $pieces requests instead of $whole" test "$pieces" -gt $((whole + 64))
+is "... the device gets 16 pieces of each message" "$moved" $((16 * whole))
 qp huge dereg
 policy "huge_pages: no"
 kill -HUP $agent
@@ -79,7 +78,7 @@ qp huge dereg
 policy "chunk: 4KiB"
 kill -HUP $agent
 check "the first file again" wait_for 30 is_set bulk chunk 4096
-check "..." wait_for 30 is_set bulk huge_pages 1
+check "... for huge pages, too" wait_for 30 is_set bulk huge_pages 1
 kill -KILL $agent
 wait $agent
 check "the agent is killed: its lease ends" wait_for 30 is_clear bulk chunk
@@ -90,7 +89,7 @@ qpsh_stop huge
 # --- Where new QPs go ---
 
 qps=8
-# The QPs of a process, and the most of them on a UAR, which has two registers.
+# qps_and_most PID: how many QPs the process has, and how many are on its fullest UAR, which has two registers.
 qps_and_most() {
 	swiftrdma -j uar show mlx5_0 | jq -r --argjson pid "$1" \
 		'[.[] | select(.pid == $pid).qps] | "\(add) \(max)"'
@@ -115,7 +114,7 @@ rm -f "$stats"
 crowd 20
 check "another program of the job has at most two QPs on a UAR of two registers" wait_for 60 is_spread "$crowd"
 wait $crowd
-# One may stay where libmlx5 puts it, alone.
+# One QP may stay alone on the register that libmlx5 gave it.
 like "... of the library" "$(placed)" "^($((qps - 1))|$qps)\$"
 kill -KILL $agent
 wait $agent

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A hundred processes that libswiftrdma holds back in a post, at the rate of their job: they get
-# signals, fork, are killed and stopped; the agent that asked for the rate is stopped and killed; the
-# module goes. Those that live go on in time, and no post fails.
+# libswiftrdma holds a hundred processes back in a post, by the rate of their job. The processes get signals,
+# fork, and are killed and stopped; the agent that asked for the rate is stopped and killed; the module is
+# unloaded. The processes that live go on each time, and no post fails.
 #
 #   scripts/vm --nic rxe -- selftests/runtime/full/blocked.sh
 
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 PATH=$PWD/build/progs:$PATH
 
 n=100
-# A hundredth of a request a second for each, so each post is held for the second that is the most.
+# Each process may send a hundredth of a request a second, so the library holds each post for its longest, 1 s.
 rate=1
 window=4
 cat >"$work/policy.yaml" <<-EOF
@@ -30,18 +30,18 @@ cat >"$work/policy.yaml" <<-EOF
 EOF
 agent() { swiftrdma-agent --config "$work/policy.yaml" >"$work/agent" 2>&1 & agent=$!; }
 
-# posts: of the process with the fewest and with the most in $window seconds, in $least and $most.
-posts() {
+# count_posts: the fewest and the most posts of a process in $window seconds, in $least and $most.
+count_posts() {
 	qp many count
 	nap $window
 	qp many count
 	read -r _ least most <<<"$answer"
 }
 # At most one a second, and one more at either end.
-are_held() { posts && [ "$most" -le $((window + 2)) ]; }
-# Each has twice what it could have if it was held. A hundred of them share two CPUs.
-go_on() { posts && [ "$least" -gt $((2 * (window + 2))) ]; }
-# is_soon NAME CONDITION: not in a subshell, which would keep the figures.
+are_held() { count_posts && [ "$most" -le $((window + 2)) ]; }
+# Each makes more than twice the posts of a held process. All of them share two CPUs.
+go_on() { count_posts && [ "$least" -gt $((2 * (window + 2))) ]; }
+# is_soon NAME CONDITION: a point, without a subshell, so that $least and $most stay.
 is_soon() {
 	wait_for 60 "$2"
 	point $? "$1"

@@ -21,8 +21,8 @@ ktap_begin
 mark_dmesg
 check "the module loads" module_load
 
-# All these moves are to find 8 requests outstanding at both ends. 94 in 100 do where it is hardest, on rt, so a
-# tenth more is asked for.
+# $moves of the moves must have 8 requests outstanding at both ends. On rt, which has the fewest, 94 % have, so the
+# programs ask for a tenth more.
 both_ends "both ends move" $((moves * 11 / 10)) SWIFTRDMA_MOVE=yes
 moved_at_least "both ends move" "$moves" "$moves"
 is "... none was refused but for a move of the peer's, or for time" "$(whys_but_time)" '[]'
