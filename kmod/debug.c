@@ -3,9 +3,11 @@
 #ifdef SWIFTRDMA_DEBUG
 #include <linux/atomic.h>
 #include <linux/bitops.h>
-#include <linux/delay.h>
 #include <linux/export.h>
+#include <linux/ktime.h>
 #include <linux/moduleparam.h>
+#include <linux/processor.h>
+#include <linux/sched.h>
 
 #include "debug.h"
 
@@ -83,19 +85,21 @@ static atomic_t allocs;
 /*
  * The wait must not sleep: outside SRCU a voluntary sleep would be a quiescent state of RCU
  * tasks, and the code under test never sleeps there. Preemption, which the test is about,
- * stays enabled.
+ * stays enabled. mdelay() relies on what the boot has calibrated, which can be wrong by
+ * orders of magnitude in a guest whose host was busy then. So the clock tells when to stop.
  */
 void srdma_delay(enum srdma_delay_point point)
 {
-	uint ms;
+	ktime_t end;
 
 	if (!(READ_ONCE(delay_at) & 1 << point))
 		return;
 	/* Not atomic: a test that reads this number has one thread wait here. */
 	WRITE_ONCE(delays, delays + 1);
+	end = ktime_add_ms(ktime_get(), READ_ONCE(delay_ms));
 	/* Stop early when the parameter no longer names the point. */
-	for (ms = READ_ONCE(delay_ms); ms && READ_ONCE(delay_at) & 1 << point; ms--) {
-		mdelay(1);
+	while (READ_ONCE(delay_at) & 1 << point && ktime_before(ktime_get(), end)) {
+		cpu_relax();
 		/*
 		 * A driver's op sleeps while it waits, so ksoftirqd can run on its CPU. The
 		 * waiting thread must not prevent that. cond_resched() is no quiescent state
