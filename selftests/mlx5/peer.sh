@@ -19,6 +19,18 @@ pingpong() { ibv_rc_pingpong -d "mlx5_$1" -p 18600 -n 1000000 "${@:2}" >/dev/nul
 of_pingpong() { swiftrdma -j qp show dev "mlx5_$1" comm ibv_rc_pingpong state RTS | jq -r '.[].qpn'; }
 connected() { [ -n "$(of_pingpong 0)" ] && [ -n "$(of_pingpong 1)" ]; }
 
+# connect_by_lids A B: new QPs of processes a and b, whose peers are at LID A and LID B.
+lid_of() { cat "/sys/class/infiniband/mlx5_$1/ports/1/lid"; }
+connect_by_lids() {
+	qp a create
+	a=$last
+	qp b create
+	b=$last
+	qp a "take $a rts 0 0 $b lid:$1"
+	[ "$answer" = ok ] || return
+	qp b "take $b rts 0 0 $a lid:$2"
+}
+
 # Frames that left HCA 1 in a priority, as in eth.sh.
 frames() { hca_ppcnt 1 10 "$1" 18; }
 more_frames() { [ "$(frames "$1")" -gt "$2" ]; }
@@ -44,6 +56,21 @@ if [ ! -e /sys/class/net/hca0 ]; then
 	check "the messages crossed the wire" [ "$(count mlx5_0 received)" -ge 4 ]
 	kill $server $client
 	wait $server $client 2>/dev/null
+	# The module of mlx5_0 asks the QP b, which is connected to the same QPN at another LID.
+	qpsh_start a qpsh --dev mlx5_0 --no-grh
+	qpsh_start b qpsh --dev mlx5_1 --no-grh
+	connect_by_lids "$(lid_of 1)" "$(lid_of 1)"
+	is "a QP is connected to one that expects its peer at another LID" "$answer" ok
+	strange=$(count mlx5_1 strange)
+	is "it hears nothing" "$(peer_of mlx5_0 "$a")" "silent - - -"
+	check "... its messages are a stranger's" counted mlx5_1 strange $((strange + 1))
+	connect_by_lids "$(lid_of 1)" "$(lid_of 0)"
+	strange=$(count mlx5_1 strange)
+	is "two QPs with each other's LIDs hear each other" \
+		"$(peer_of mlx5_0 "$a") $(peer_of mlx5_1 "$b")" "answered 0 0 - answered 0 0 -"
+	is "... and are no strangers" "$(count mlx5_1 strange)" "$strange"
+	qpsh_stop a
+	qpsh_stop b
 else
 	qpsh_start a qpsh --dev mlx5_0
 	qpsh_start b qpsh --dev mlx5_1

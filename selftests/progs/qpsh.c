@@ -6,7 +6,8 @@
  *	ud				qp QPN, a UD QP that may send
  *	take QPN init|rtr|rts [TCLASS [SL [PEER [ADDRESS]]]]	ok (connected to itself,
  *					or to PEER's QPN of the same device, or to
- *					that of the device with the IPv4 ADDRESS)
+ *					that of the device with the ADDRESS: IPv4, or
+ *					lid:N)
  *	class QPN			class TCLASS, as ibv_query_qp() has it (rxe
  *					keeps no SL)
  *	destroy QPN			ok
@@ -144,8 +145,10 @@ static int take(struct ibv_qp *qp, const char *state, uint8_t tclass, uint8_t sl
 	conn.no_grh = no_grh;
 	if (to_qpn)
 		peer.qpn = to_qpn;
+	if (!strncmp(address, "lid:", 4))
+		peer.lid = strtoul(address + 4, NULL, 0);
 	/* A GID of an IPv4 address ends with it (RFC 4291, 2.5.5.2). */
-	if (*address && inet_pton(AF_INET, address, peer.gid.raw + 12) != 1)
+	else if (*address && inet_pton(AF_INET, address, peer.gid.raw + 12) != 1)
 		return EINVAL;
 	if (to == V_INIT || qp->state == IBV_QPS_RESET)
 		ret = vqp_init(&dev, qp);
