@@ -147,7 +147,7 @@ kernel_parts() {
 	pair_parts "$kernel"
 }
 
-# Suites in two guests, of one kernel and, for 6.12, with the newest one at the other end.
+# Suites in two guests, of one kernel and, for 6.1 and 6.12, with the newest one at the other end.
 pair_parts() {
 	local kernel=$1 file name options=()
 
@@ -156,8 +156,11 @@ pair_parts() {
 		name=$(basename "$file" .sh)
 		part "$kernel/pair/$name" "$vm_deps $file" in_pair $limit "$kernel-pair-$name" \
 			--kernel "$kernel" --nic rxe "${options[@]}" "$file"
-		[ "$kernel" != bpo ] || part "bpo/pair/$name-new" "$vm_deps $file" in_pair $limit \
-			"bpo-pair-$name-new" --kernel bpo,new --nic rxe "$file"
+		case $kernel in stock|bpo)
+			part "$kernel/pair/$name-new" "$vm_deps $file" in_pair $limit \
+				"$kernel-pair-$name-new" --kernel "$kernel,new" --nic rxe "$file"
+			;;
+		esac
 	done
 }
 
