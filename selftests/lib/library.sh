@@ -25,7 +25,7 @@ pingpong() {
 	shift
 	pair -p 18515 "$prog" -d "${dev[1]}" -n 100 "${gid[@]}" "$@" -- \
 		"$prog" -d "${dev[0]}" -n 100 "${gid[@]}" "$@" localhost >"$work/pp" || return
-	awk '/^[0-9]+ (bytes|iters) in/ { print $1, $2 }' "$work/pp"
+	awk '/^[0-9]+ (bytes|iters) in/ { print $1, $2 } /^success$/' "$work/pp"
 }
 
 # At $perf_port, of which several at a time need one each.

@@ -15,6 +15,8 @@ rping_20() {
 	pair -c rping rping -s -a "${addr[1]}" -C 20 -S 100 -- rping -c -v -a "${addr[1]}" -C 20 -S 100
 }
 
+fork_safe() { RDMAV_FORK_SAFE=1 "$@"; }	# libibverbs calls ibv_fork_init() then
+
 # alike NAME WRS RECVS CMD...: WRS and RECVS, "SERVER CLIENT", are the requests that the two
 # posted and the messages that they received; "-" where the program does not say.
 alike() {
@@ -77,8 +79,10 @@ alike "ibv_rc_pingpong" "100 100" "100 100" pingpong rc
 alike "ibv_rc_pingpong -e -N" "100 100" "100 100" pingpong rc -e -N
 alike "ibv_uc_pingpong" "100 100" "100 100" pingpong uc
 alike "ibv_ud_pingpong -e" "100 100" "100 100" pingpong ud -e
+alike "ibv_rc_pingpong after ibv_fork_init()" "100 100" "100 100" fork_safe pingpong rc
 alike_srq "ibv_srq_pingpong" - - pingpong srq
 alike_srq "ibv_srq_pingpong -e" - - pingpong srq -e
+[ "$nic" = rxe ] || alike "ibv_xsrq_pingpong" "100 100" "100 100" pingpong xsrq
 alike "ib_send_bw" "0 1000" "1000 0" perftest ib_send_bw -n 1000 -s 64
 alike "ib_send_bw -e over UD" "0 1000" "1000 0" perftest ib_send_bw -e -n 1000 -s 64 -c UD
 alike "ib_write_bw of 4 QPs, lists of 16" "0 4096" "0 0" perftest ib_write_bw -q 4 -l 16 -n 1024 -s 64
