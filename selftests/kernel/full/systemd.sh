@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # swiftrdma-agent and swiftrdma-exporter under a real systemd: the units as they are installed,
-# in process, mount and cgroup namespaces of their own, with no other units about.
+# in process, mount and cgroup namespaces of their own, with no other units about. And a service
+# with libswiftrdma, by the drop-in that is installed as an example.
 
 cd "$(dirname "$0")/../../.." || exit 1
 . selftests/lib/ktap.sh
 . selftests/lib/module.sh
-. selftests/lib/proc.sh
+. selftests/lib/traffic.sh
 . selftests/lib/fleet.sh
 . selftests/lib/systemd.sh
 
@@ -38,12 +39,15 @@ write_policy() {
 # where this test can read it.
 cat >"$fleet_dir/prepare" <<'EOF'
 mkdir /run/bin
-cp "$1/build/bin/swiftrdma-agent" "$1/build/bin/swiftrdma-exporter" /run/bin/
+cp "$1/build/bin/swiftrdma-agent" "$1/build/bin/swiftrdma-exporter" "$1/build/lib/libswiftrdma.so.1" /run/bin/
 cd /run/systemd/system || exit 1
 sed 's,=/usr/local/sbin/,=/run/bin/,' "$1/user/agent/swiftrdma-agent.service" >swiftrdma-agent.service
 sed 's,=/usr/local/sbin/,=/run/bin/,' "$1/user/exporter/swiftrdma-exporter.service" >swiftrdma-exporter.service
 mkdir swiftrdma-agent.service.d
 printf '[Service]\nStandardError=append:%s\nWatchdogSec=2s\n' "$2" >swiftrdma-agent.service.d/test.conf
+printf '[Service]\nExecStart=/usr/bin/ibv_rc_pingpong -d rxe0 -g 1 -n 500\n' >kv.service
+mkdir kv.service.d
+sed 's,=/usr/local/lib/,=/run/bin/,' "$1/user/lib/service-swiftrdma.conf" >kv.service.d/swiftrdma.conf
 EOF
 
 show() { ctl show "$unit" --value -p "$1"; }
@@ -133,6 +137,14 @@ check "... and reads" wait_for 30 tells 'swiftrdma_up 1'
 check "it stops" ctl stop $watch
 check "... well" exporter_is Result success
 
+# A service that knows nothing of the library.
+swiftrdma job set kv match cgroup=/systemd/system.slice/kv.service >/dev/null
+check "a service starts with the example of a drop-in" ctl start kv.service
+wait_for 20 listening 18515 && ibv_rc_pingpong -d rxe1 -g 1 -n 500 localhost >/dev/null
+point $? "... and works"
+reported() { [ "$(swiftrdma -j job show kv | jq '.[0].devs[0].reported_wrs')" = 500 ]; }
+check "... its job has what the library counted" wait_for 20 reported
+is "... it ends well" "$(ctl show kv.service --value -p Result)" success
 
 # To start a program takes more than a second here.
 write_policy 5 20s
