@@ -92,6 +92,13 @@ static __always_inline void put_outstanding(struct srdma_msg *m, const struct sr
 	PUT_U64(m, OUTSTANDING_SAMPLES, READ_ONCE(o->samples));
 	PUT_U64(m, OUTSTANDING_SUM, READ_ONCE(o->wqebbs));
 	PUT_U64(m, OUTSTANDING_SQUARES, READ_ONCE(o->squares));
+	if (!READ_ONCE(o->blocks))
+		return;
+	PUT_U32(m, REQUEST_BLOCKS, READ_ONCE(o->blocks));
+	PUT_U64(m, REQUEST_CHANGES, READ_ONCE(o->changes));
+	PUT_U64(m, UNCOVERED_SAMPLES, READ_ONCE(o->uncovered_samples));
+	PUT_U64(m, UNCOVERED_SUM, READ_ONCE(o->uncovered));
+	PUT_U64(m, UNCOVERED_SQUARES, READ_ONCE(o->uncovered_squares));
 }
 
 static __always_inline void put_counts(struct srdma_msg *m, const struct srdma_qp *q)

@@ -358,12 +358,24 @@ static inline void srdma_element_put(struct srdma_element *e)
  * @samples: looks at the queue
  * @wqebbs: sum, over these looks, of the WQEBBs that were posted and not completed
  * @squares: sum of their squares
+ * @blocks: WQEBBs of the request that the last look saw, 0: it has seen none
+ * @changes: looks that saw requests of different numbers of WQEBBs
+ * @uncovered_samples: looks that found out how many WQEBBs were complete and not covered by a
+ *	CQE yet
+ * @uncovered: sum of these WQEBBs
+ * @uncovered_squares: sum of their squares
  * @drained: WQEBBs that had been posted in all when the last look found the queue empty, or
  *	SRDMA_NOT_DRAINED. The provider's own.
+ * @drained_uncovered: how many of them were not covered then, or a value of the provider's for
+ *	"not known". The provider's own.
  */
 struct srdma_outstanding {
 	u64 samples, wqebbs, squares;
+	u64 uncovered_samples, uncovered, uncovered_squares;
+	u64 changes;
 	u64 drained;
+	u32 drained_uncovered;
+	u8 blocks;
 };
 
 #define SRDMA_NOT_DRAINED	U64_MAX

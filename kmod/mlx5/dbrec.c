@@ -155,7 +155,8 @@ static void set_state(struct srdma_mlx5 *md, struct srdma_block *b, struct srdma
 }
 
 int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *rec,
-		     struct page *held, bool from_now, enum srdma_entry_state state)
+		     struct page *held, const struct srdma_sq_memory *sq, bool from_now,
+		     enum srdma_entry_state state)
 {
 	u32 slot = slot_alloc(md);
 	struct srdma_entry *e;
@@ -173,6 +174,10 @@ int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *re
 	spin_lock(&b->lock);
 	b->slot[slot % SRDMA_BLOCK].q = q;
 	b->slot[slot % SRDMA_BLOCK].held = held;
+	if (sq)
+		b->slot[slot % SRDMA_BLOCK].sq = *sq;
+	else
+		b->slot[slot % SRDMA_BLOCK].sq.n_pages = 0;
 	b->slot[slot % SRDMA_BLOCK].pushed = 0;
 	e->rec = rec;
 	e->page = q->hw->page;
@@ -196,6 +201,7 @@ void srdma_record_del(struct srdma_mlx5 *md, struct srdma_qp *q)
 	u32 slot = q->hw->slot;
 	struct srdma_entry *e;
 	struct srdma_block *b;
+	struct srdma_sq_memory sq;
 	struct srdma_slot *s;
 	struct page *held;
 	u16 delta;
@@ -215,12 +221,15 @@ void srdma_record_del(struct srdma_mlx5 *md, struct srdma_qp *q)
 	e->rec = NULL;
 	e->page = NULL;
 	held = s->held;
+	sq = s->sq;
 	s->held = NULL;
+	s->sq.n_pages = 0;
 	s->q = NULL;
 	spin_unlock(&b->lock);
 
 	slot_free(md, slot);
 	atomic_dec(&md->n_records);
+	srdma_sq_put(&sq);
 	if (held) {
 		put_page(held);
 		if (test_bit(SRDMA_QP_USER, &q->flags))
@@ -308,6 +317,21 @@ bool srdma_record_posted(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 sl
 
 	spin_lock(&b->lock);
 	ok = read_posted(b, slot, q, p);
+	spin_unlock(&b->lock);
+	return ok;
+}
+
+bool srdma_record_wqes(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 slot,
+		       const struct srdma_sq *sq, u8 blocks, struct srdma_wqes *wqes)
+{
+	struct srdma_block *b = block_of(md, slot);
+	struct srdma_slot *s = &b->slot[slot % SRDMA_BLOCK];
+	bool ok;
+
+	spin_lock(&b->lock);
+	ok = s->q == q;
+	if (ok)
+		srdma_sq_look(&s->sq, q->qpn, sq, blocks, wqes);
 	spin_unlock(&b->lock);
 	return ok;
 }

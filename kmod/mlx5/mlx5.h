@@ -15,6 +15,8 @@
 #include "counters.h"
 #include "tracker.h"
 
+struct mlx5_ib_create_qp;
+
 /**
  * struct srdma_entry - the doorbell record of a QP, as the sampler sees it
  * @rec: the send counter; NULL: this place is free
@@ -43,15 +45,31 @@ enum srdma_entry_state {
 };
 
 /**
+ * struct srdma_sq_memory - the first pages of a send queue in the memory of a process
+ * @page: with a reference each; any read of the queue is bounded by @n_pages
+ * @offset: of the queue in the first page
+ * @n_pages: 0: the queue is not read
+ */
+#define SRDMA_SQ_PAGES	4
+
+struct srdma_sq_memory {
+	struct page *page[SRDMA_SQ_PAGES];
+	u16 offset;
+	u8 n_pages;
+};
+
+/**
  * struct srdma_slot - the part of an entry that sweeps do not touch
  * @q: the QP; the entry is released before the QP is
  * @held: page of the record, with a reference; NULL: a kernel QP's, which needs none
+ * @sq: the QP's send queue
  * @pushed: part of srdma_entry.total that has been added to the QP and its UAR
  * @next: while the slot is free: the next free slot, or SRDMA_NO_SLOT
  */
 struct srdma_slot {
 	struct srdma_qp *q;
 	struct page *held;
+	struct srdma_sq_memory sq;
 	u64 pushed;
 	u32 next;
 };
@@ -327,12 +345,13 @@ u32 srdma_mlx5_query_qps(struct srdma_dev *dev);
 /*
  * dbrec.c. The QP is locked (srdma_qp_lock()) or not published yet. add(): begin to count the
  * WQEBBs of @q, from the record's present value or from zero; on success it takes over the
- * reference @held. 0 or -ENOMEM.
+ * references @held and, unless NULL, @sq. 0 or -ENOMEM.
  */
 void srdma_records_init(struct srdma_mlx5 *md);
 void srdma_records_exit(struct srdma_mlx5 *md);
 int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *rec,
-		     struct page *held, bool from_now, enum srdma_entry_state state);
+		     struct page *held, const struct srdma_sq_memory *sq, bool from_now,
+		     enum srdma_entry_state state);
 /* Read the record a last time, then release it. */
 void srdma_record_del(struct srdma_mlx5 *md, struct srdma_qp *q);
 /* Read the record, then set its state; a record that was OFF starts at 0. */
@@ -373,6 +392,35 @@ struct srdma_qp *srdma_record_draw(struct srdma_mlx5 *md, struct srdma_posted *p
 /* Read the record of @slot. False: the slot is not @q's any more, or as srdma_record_draw(). */
 bool srdma_record_posted(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 slot,
 			 struct srdma_posted *p);
+
+/**
+ * struct srdma_wqes - what the WQEs of a send queue tell at one moment
+ * @blocks: WQEBBs of each request; 0: not known
+ * @changed: two requests have different numbers of WQEBBs
+ * @uncovered: WQEBBs that are complete, and after which no CQE has been written yet; or
+ *	SRDMA_UNCOVERED_UNKNOWN
+ */
+struct srdma_wqes {
+	u8 blocks;
+	bool changed;
+	u32 uncovered;
+};
+
+#define SRDMA_UNCOVERED_UNKNOWN	U32_MAX
+
+/*
+ * sq.c. get(): take references to the queue of a QP that this process has just created. look():
+ * what the queue tells, of which QUERY_QP said @sq; @blocks: the size of its requests so far, 0:
+ * not known. Any context.
+ */
+void srdma_sq_get(struct srdma_sq_memory *m, const struct ib_qp_init_attr *attr,
+		  const struct mlx5_ib_create_qp *req);
+void srdma_sq_put(struct srdma_sq_memory *m);
+void srdma_sq_look(const struct srdma_sq_memory *m, u32 qpn, const struct srdma_sq *sq,
+		   u8 blocks, struct srdma_wqes *wqes);
+/* srdma_sq_look() at the queue of @slot. False: the slot is not @q's any more. */
+bool srdma_record_wqes(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 slot,
+		       const struct srdma_sq *sq, u8 blocks, struct srdma_wqes *wqes);
 
 /* Add what was counted to the QP, its UAR and its job. The block is locked. */
 void srdma_record_push(struct srdma_entry *e, struct srdma_slot *s);

@@ -15,6 +15,10 @@
  * end of the look before. A time that passes during a look is skipped. The mean distance is at
  * least LOOKS_APART times the duration of a look, so few times are skipped.
  *
+ * To a program, a request without a CQE ends with the next one that has a CQE. By the same law, the
+ * mean number of WQEBBs that are complete and not covered by a CQE tells the time until then. The
+ * queue itself tells this number (sq.c), where its memory can be read.
+ *
  * Each look costs a command, or none where the queue was seen empty and nothing has been
  * posted since. The thread sends a share of max_commands at the most, and none unless a
  * reader asked for these figures within the last WATCH_NS.
@@ -67,12 +71,21 @@ static u64 random_distance(u64 took)
 	return mul_u64_u32_shr(2 * mean, get_random_u32(), 32) + 1;
 }
 
-/* Only looks_thread() of the device writes these figures, so additions need no lock. */
-static void add_sample(struct srdma_qp *q, struct srdma_outstanding *o, u32 wqebbs)
+/*
+ * Only looks_thread() of the device writes these figures, so additions need no lock.
+ * @uncovered: SRDMA_UNCOVERED_UNKNOWN, or WQEBBs.
+ */
+static void add_sample(struct srdma_qp *q, struct srdma_outstanding *o, u32 wqebbs, u32 uncovered)
 {
 	WRITE_ONCE(o->wqebbs, o->wqebbs + wqebbs);
 	WRITE_ONCE(o->squares, o->squares + (u64)wqebbs * wqebbs);
 	WRITE_ONCE(o->samples, o->samples + 1);
+	if (uncovered != SRDMA_UNCOVERED_UNKNOWN) {
+		WRITE_ONCE(o->uncovered, o->uncovered + uncovered);
+		WRITE_ONCE(o->uncovered_squares,
+			   o->uncovered_squares + (u64)uncovered * uncovered);
+		WRITE_ONCE(o->uncovered_samples, o->uncovered_samples + 1);
+	}
 	srdma_qp_touch(q);
 }
 
@@ -94,6 +107,7 @@ static int sample_queue(struct srdma_mlx5 *md, struct srdma_qp *q,
 {
 	struct srdma_outstanding *o = srdma_qp_outstanding(q);
 	struct srdma_posted after;
+	struct srdma_wqes wqes;
 	struct srdma_sq sq;
 	int ret = srdma_cmd_query_sq(md, q->qpn, &sq);
 
@@ -104,11 +118,17 @@ static int sample_queue(struct srdma_mlx5 *md, struct srdma_qp *q,
 		return ret;
 	if (!is_plausible(&sq, before->record, after.record))
 		return 0;
+	if (!srdma_record_wqes(md, q, before->slot, &sq, o->blocks, &wqes))
+		return 0;
+	WRITE_ONCE(o->blocks, wqes.blocks);
+	if (wqes.changed)
+		WRITE_ONCE(o->changes, o->changes + 1);
+	o->drained_uncovered = wqes.uncovered;
 	if (sq.posted == sq.completed)
 		o->drained = after.total - (u16)(after.record - sq.posted);
 	else
 		o->drained = SRDMA_NOT_DRAINED;
-	add_sample(q, o, (u16)(sq.posted - sq.completed));
+	add_sample(q, o, (u16)(sq.posted - sq.completed), wqes.uncovered);
 	return 0;
 }
 
@@ -128,7 +148,7 @@ static int take_sample(struct srdma_mlx5 *md)
 		return 0;
 	o = READ_ONCE(q->hw->outstanding);
 	if (o && o->samples && o->drained == posted.total)
-		add_sample(q, o, 0);
+		add_sample(q, o, 0, o->drained_uncovered);
 	else
 		ret = sample_queue(md, q, &posted);
 	srdma_qp_put(q);

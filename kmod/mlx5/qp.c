@@ -83,25 +83,32 @@ static void take_page(struct srdma_mlx5 *md, struct srdma_qp *q, u32 index, u8 k
 }
 
 /*
- * Count by the record at @offset of @page. This and the two functions below return why @q
- * cannot be counted.
+ * Count by the record at @offset of @page. @sq: the queue; NULL: it is not read. This and the two
+ * functions below return why @q cannot be counted.
  */
 static enum swiftrdma_absent start_counting(struct srdma_mlx5 *md, struct srdma_qp *q,
 					    struct page *page, bool held, unsigned long offset,
+					    struct srdma_sq_memory *sq,
 					    bool from_now, enum srdma_entry_state state)
 {
 	const __be32 *rec = page_address(page) + offset + SEND_DBR;
 
-	if (!srdma_record_add(md, q, rec, held ? page : NULL, from_now, state))
+	if (!srdma_record_add(md, q, rec, held ? page : NULL, sq, from_now, state))
 		return SWIFTRDMA_ABSENT_NONE;
+	if (sq)
+		srdma_sq_put(sq);
 	if (held)
 		put_page(page);
 	return SWIFTRDMA_ABSENT_NO_MEMORY;
 }
 
 /* Count by a user's record, given by its address in the current process. */
-static enum swiftrdma_absent count_user(struct srdma_mlx5 *md, struct srdma_qp *q, u64 addr)
+static enum swiftrdma_absent count_user(struct srdma_mlx5 *md, struct srdma_qp *q,
+					const struct ib_qp_init_attr *attr,
+					const struct mlx5_ib_create_qp *req)
 {
+	struct srdma_sq_memory sq;
+	u64 addr = req->db_addr;
 	struct page *page;
 
 	if (!IS_ALIGNED(addr, 2 * SEND_DBR) ||
@@ -111,7 +118,9 @@ static enum swiftrdma_absent count_user(struct srdma_mlx5 *md, struct srdma_qp *
 		put_page(page);
 		return SWIFTRDMA_ABSENT_NO_PAGE;
 	}
-	return start_counting(md, q, page, true, offset_in_page(addr), false, SRDMA_ENTRY_IDLE);
+	srdma_sq_get(&sq, attr, req);
+	return start_counting(md, q, page, true, offset_in_page(addr), &sq, false,
+			      SRDMA_ENTRY_IDLE);
 }
 
 /* Count by a record given by its DMA address. */
@@ -134,7 +143,7 @@ static enum swiftrdma_absent count_dma(struct srdma_mlx5 *md, struct srdma_qp *q
 	page = pfn_to_page(PHYS_PFN(dma));
 	if (PageHighMem(page) || (hold && !get_page_unless_zero(compound_head(page))))
 		return SWIFTRDMA_ABSENT_NO_PAGE;
-	return start_counting(md, q, page, hold, offset_in_page(dma), true, SRDMA_ENTRY_ON);
+	return start_counting(md, q, page, hold, offset_in_page(dma), NULL, true, SRDMA_ENTRY_ON);
 }
 
 static bool read_request(struct mlx5_ib_create_qp *req, const struct ib_qp_init_attr *attr,
@@ -175,7 +184,7 @@ void srdma_mlx5_qp_created(struct srdma_qp *q, const struct ib_qp_init_attr *att
 	if (req.flags & MLX5_QP_FLAG_UAR_PAGE_INDEX)
 		take_page(md, q, req.bfreg_index, SWIFTRDMA_UAR_KIND_DYNAMIC);
 	if (md->sampling)
-		set_absent(hw, count_user(md, q, req.db_addr));
+		set_absent(hw, count_user(md, q, attr, &req));
 	if (hw->page)
 		mark_sure(md, hw);
 }

@@ -45,7 +45,9 @@
  * for 10 s from each QP_GET with %SWIFTRDMA_A_OUTSTANDING of a reader with CAP_NET_ADMIN.
  * Between two readings that are not further apart, the mean of what it saw (SUM / SAMPLES)
  * divided by the rate of WRS is the mean time of a WQEBB in the queue (Little's law), and
- * SQUARES says how large the error of that mean may be.
+ * SQUARES says how large the error of that mean may be. To the program, a request without a CQE is
+ * in the queue until a CQE covers it; UNCOVERED_SUM / UNCOVERED_SAMPLES divided by that rate is
+ * the mean of this additional time. If REQUEST_CHANGES grows, WQEBBs do not tell requests.
  *
  * Attributes
  * ----------
@@ -1085,6 +1087,13 @@ enum swiftrdma_ends {
  * @SWIFTRDMA_QP_A_ENDS: whether both ends are raised; absent: %SWIFTRDMA_ENDS_UNSPEC
  * @SWIFTRDMA_QP_A_PEER_LEVEL: level in force at the peer, as it said when it was last told
  *	which level is wished; absent: none, or not known
+ * @SWIFTRDMA_QP_A_REQUEST_BLOCKS: WQEBBs of a request, as the last of these looks saw it; absent,
+ *	with the four that follow: the send queue cannot be read, or no look saw a request
+ * @SWIFTRDMA_QP_A_REQUEST_CHANGES: looks that saw requests of different numbers of WQEBBs
+ * @SWIFTRDMA_QP_A_UNCOVERED_SAMPLES: looks that found out how many WQEBBs were completed without
+ *	a CQE, with no CQE after them yet
+ * @SWIFTRDMA_QP_A_UNCOVERED_SUM: these WQEBBs, summed over these looks
+ * @SWIFTRDMA_QP_A_UNCOVERED_SQUARES: the sum of their squares
  * @__SWIFTRDMA_QP_A_MAX: one past the last
  *
  * A QP with DEVX has type, owner and UAR, no other attribute, and no knob.
@@ -1137,6 +1146,11 @@ enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_FOLLOWS,		/* flag */
 	SWIFTRDMA_QP_A_ENDS,		/* u32, enum swiftrdma_ends */
 	SWIFTRDMA_QP_A_PEER_LEVEL,	/* u32 */
+	SWIFTRDMA_QP_A_REQUEST_BLOCKS,	/* u32 */
+	SWIFTRDMA_QP_A_REQUEST_CHANGES,	/* u64 */
+	SWIFTRDMA_QP_A_UNCOVERED_SAMPLES,	/* u64 */
+	SWIFTRDMA_QP_A_UNCOVERED_SUM,	/* u64 */
+	SWIFTRDMA_QP_A_UNCOVERED_SQUARES,	/* u64 */
 	__SWIFTRDMA_QP_A_MAX
 };
 
