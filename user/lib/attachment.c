@@ -102,7 +102,7 @@ static bool attach_files(struct device *dev, const char *name)
 	snprintf(a.dev_name, sizeof(a.dev_name), "%s", name);
 	if (lib_share(SWIFTRDMA_IOC_ATTACH, &a))
 		return false;
-	if (a.slots && a.slots <= SWIFTRDMA_SLOTS_MAX &&
+	if (a.slots && a.slots <= SLOTS &&
 	    a.report_size >= swiftrdma_report_bytes(a.slots) &&
 	    a.control_size >= swiftrdma_control_bytes(a.slots)) {
 		dev->report = map_file(a.report_fd, a.report_size, PROT_READ | PROT_WRITE,
@@ -160,23 +160,26 @@ static struct device *device_new(const char *name, bool module)
 		return NULL;
 	memset(dev, 0, sizeof(*dev));
 	snprintf(dev->name, sizeof(dev->name), "%s", name);
+	/* Before the files are mapped, so that a lack of memory leaves nothing mapped. */
+	dev->dead = calloc(SLOTS, sizeof(*dev->dead));
+	if (!dev->dead)
+		goto failed;
 	if (!attach_files(dev, name)) {
-		if (module) {
-			free(dev);
-			return NULL;
-		}
+		if (module)
+			goto failed;
 		dev->slots = SLOTS;
 		dev->report = map_file(-1, swiftrdma_report_bytes(SLOTS), PROT_READ | PROT_WRITE,
 				  MADV_WIPEONFORK);
 	}
-	dev->dead = calloc(dev->slots, sizeof(*dev->dead));
-	if (!dev->report || !dev->dead) {
-		free(dev->dead);
-		free(dev);
-		return NULL;
-	}
+	if (!dev->report)
+		goto failed;
 	fill_header(dev);
 	return dev;
+
+failed:
+	free(dev->dead);
+	free(dev);
+	return NULL;
 }
 
 static bool is_attached(const struct device *dev)
