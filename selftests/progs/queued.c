@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * queued: QPs whose send queues are busy now and then, and how long requests took as the
- * program saw it. Each QP is connected to itself and has up to --depth requests under way,
- * all of one size, one WQEBB (64 bytes of the send queue) each; one in --signal has a
- * completion. A QP with room posts the next --signal of them with a chance of --chance
+ * program saw it. Each QP is connected to itself and has up to --depth requests under way, with
+ * --sges SGEs each; one in --signal has a completion. A request of 2 SGEs takes one WQEBB (64
+ * bytes of the send queue), one of 6 takes two. --mixed: at random, one SGE or --sges. A QP with room posts the next --signal of them with a chance of --chance
  * percent at each look, so that queues fill and run dry at times of their own.
  *
  * --log FILE: a line for each request, complete at the end: time posted, latency (ns)
@@ -27,6 +27,7 @@
 #include "verbs.h"
 
 #define MAX_DEPTH 64
+#define MAX_SGES 8
 
 struct queue {
 	struct ibv_qp *qp;
@@ -36,8 +37,9 @@ struct queue {
 
 static struct {
 	const char *dev, *log;
-	uint64_t qps, depth, signal, chance, step_us;
-} opt = { .qps = 1, .depth = 1, .signal = 1, .chance = 30, .step_us = 500 };
+	uint64_t qps, depth, signal, chance, step_us, sges;
+	bool mixed;
+} opt = { .qps = 1, .depth = 1, .signal = 1, .chance = 30, .step_us = 500, .sges = 1 };
 
 static struct vdev dev;
 static struct ibv_cq *cq;
@@ -54,17 +56,20 @@ static void on_term(int sig)
 	stop = 1;
 }
 
-static int post(struct queue *q)
+static int post(struct queue *q, uint32_t *seed)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)buf, .length = 8, .lkey = mr->lkey };
+	struct ibv_sge sge[MAX_SGES];
 	struct ibv_send_wr *bad, wr = {
-		.wr_id = (uintptr_t)q, .sg_list = &sge, .num_sge = 1,
+		.wr_id = (uintptr_t)q, .sg_list = sge,
 		.opcode = IBV_WR_RDMA_WRITE,
 		.wr.rdma = { .remote_addr = (uintptr_t)buf + 32, .rkey = mr->rkey },
 	};
 	uint64_t i;
 
+	for (i = 0; i < MAX_SGES; i++)
+		sge[i] = (struct ibv_sge){ .addr = (uintptr_t)buf, .length = 1, .lkey = mr->lkey };
 	for (i = 1; i <= opt.signal; i++) {
+		wr.num_sge = opt.mixed && vrnd(seed) % 2 ? 1 : (int)opt.sges;
 		wr.send_flags = i == opt.signal ? IBV_SEND_SIGNALED : 0;
 		q->at[q->posted++ % MAX_DEPTH] = now_ns();
 		if (ibv_post_send(q->qp, &wr, &bad))
@@ -113,7 +118,7 @@ static int look(uint32_t *seed)
 
 		while (q->posted - q->done + opt.signal <= opt.depth &&
 		       vrnd(seed) % 100 < opt.chance)
-			if (post(q))
+			if (post(q, seed))
 				return -EIO;
 	}
 	return n < 0 ? n : 0;
@@ -125,7 +130,7 @@ static int open_queue(struct queue *q)
 		.send_cq = cq, .recv_cq = cq,
 		.cap = {
 			.max_send_wr = MAX_DEPTH, .max_recv_wr = 1,
-			.max_send_sge = 1, .max_recv_sge = 1,
+			.max_send_sge = (uint32_t)opt.sges, .max_recv_sge = 1,
 		},
 		.qp_type = IBV_QPT_RC,
 	};
@@ -145,7 +150,7 @@ static void parse(int argc, char **argv)
 	static const struct option opts[] = {
 		{ "dev", 1, NULL, 'd' }, { "qps", 1, NULL, 'q' }, { "depth", 1, NULL, 'D' },
 		{ "signal", 1, NULL, 's' }, { "chance", 1, NULL, 'c' }, { "step", 1, NULL, 'u' },
-		{ "log", 1, NULL, 'l' }, { 0 }
+		{ "log", 1, NULL, 'l' }, { "sges", 1, NULL, 'g' }, { "mixed", 0, NULL, 'm' }, { 0 }
 	};
 	int i;
 
@@ -158,6 +163,8 @@ static void parse(int argc, char **argv)
 		case 'c': opt.chance = number("chance", optarg, 1, 100); break;
 		case 'u': opt.step_us = number("step", optarg, 50, 1000000); break;
 		case 'l': opt.log = optarg; break;
+		case 'g': opt.sges = number("sges", optarg, 1, MAX_SGES); break;
+		case 'm': opt.mixed = true; break;
 		default: exit(2);
 		}
 	}

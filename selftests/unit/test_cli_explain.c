@@ -324,6 +324,10 @@ static void queue_latency(void **state)
 	look(2, 3, 2);
 	explain(2);
 	must_say(EXPLAIN_UNTOLD, "how long a request is in the send queue: the kernel has not found enough requests in the queue: read for longer (-i)");
+	is.qps[2].has |= SNAP_REQUESTS;
+	is.qps[2].request_changes = 1;
+	explain(2);
+	must_say(EXPLAIN_UNTOLD, "how long a request is in the send queue: its requests do not all take the same number of blocks");
 	is.qps[2].wrs_ambiguous = true;
 	explain(2);
 	must_say(EXPLAIN_UNTOLD, "may have wrapped unseen");

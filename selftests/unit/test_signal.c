@@ -808,6 +808,99 @@ static void test_latency_unknown(void **state)
 }
 
 /* Two devices are looked at in turns of their own: each stands for its QPs. */
+/* What looks into the memory of the queue of QP @i of kv told: @uncovered at each of @n looks. */
+static void read_queue(struct made *m, unsigned int i, uint64_t n, uint32_t blocks,
+		       uint64_t changes, uint64_t uncovered)
+{
+	m->qps[i].has |= SNAP_REQUESTS;
+	m->qps[i].request_blocks = blocks;
+	m->qps[i].request_changes = changes;
+	m->qps[i].uncovered_samples = n;
+	m->qps[i].uncovered_sum = n * uncovered;
+	m->qps[i].uncovered_squares = n * uncovered * uncovered;
+}
+
+/* 100 requests of one block took 4 ms, 50 of two blocks 8 ms each. */
+static void test_latency_blocks(void **state)
+{
+	(void)state;
+	latency_again();
+	read_queue(&is, 0, 100, 1, 0, 0);
+	read_queue(&is, 1, 100, 2, 0, 0);
+	is.qps[1].outstanding_sum = 100 * 8;
+	is.qps[1].outstanding_squares = 100 * 64;
+	run(&no_opts);
+	is_about(SIG_QP_LATENCY, 0, 4e6);
+	is_about(SIG_QP_LATENCY, 1, 8e6);
+	is_about(SIG_JOB_LATENCY, 1, (100 * 4e6 + 50 * 8e6) / 150);
+}
+
+/* Two more requests than the device works on wait for the CQE that covers them. */
+static void test_latency_uncovered(void **state)
+{
+	(void)state;
+	latency_again();
+	read_queue(&is, 0, 100, 1, 0, 2);
+	read_queue(&is, 1, 100, 2, 0, 4);
+	run(&no_opts);
+	is_about(SIG_QP_LATENCY, 0, 6e6);
+	is_about(SIG_QP_LATENCY, 1, 8e6);
+	is_about(SIG_JOB_LATENCY, 1, (100 * 6e6 + 50 * 8e6) / 150);
+	/* One queue cannot be read, so of its job's QPs the mean of these is not known. */
+	latency_again();
+	read_queue(&is, 0, 100, 1, 0, 2);
+	run(&no_opts);
+	is_about(SIG_QP_LATENCY, 0, 6e6);
+	is_about(SIG_QP_LATENCY, 1, 4e6);
+	is_about(SIG_JOB_LATENCY, 1, 4e6);
+	/* Few looks tell: more are waited for. */
+	latency_again();
+	read_queue(&is, 0, 10, 1, 0, 2);
+	read_queue(&is, 1, 10, 1, 0, 2);
+	run(&no_opts);
+	is_absent(SIG_QP_LATENCY, 0);
+	is_about(SIG_JOB_LATENCY, 1, 6e6);
+	/* Hardly any do, as of a large queue: the value is without that time. */
+	latency_again();
+	look_at_kv(&is, 1000, 4, 100);
+	read_queue(&is, 0, 10, 1, 0, 2);
+	read_queue(&is, 1, 10, 1, 0, 2);
+	run(&no_opts);
+	is_about(SIG_QP_LATENCY, 0, 4e6);
+}
+
+/* Requests of different sizes are not told apart: no value, until they are of one size for long. */
+static void test_latency_mixed(void **state)
+{
+	struct signal_opts opts = { .looks_window = 200 * MS };
+	unsigned int i;
+
+	(void)state;
+	latency_again();
+	read_queue(&was, 0, 0, 1, 3, 0);
+	read_queue(&is, 0, 100, 2, 4, 0);
+	read_queue(&is, 1, 100, 1, 0, 0);
+	for (i = 0; i < 4; i++) {
+		run(&opts);
+		if (i < 2) {
+			is_absent(SIG_QP_LATENCY, 0);
+			is_absent(SIG_JOB_LATENCY, 1);
+		} else {
+			is_about(SIG_QP_LATENCY, 0, 4e6 * 2 / 2);
+		}
+		is_about(SIG_QP_LATENCY, 1, 4e6);
+		look_at_kv(&was, 100 * (i + 1), 4, 100 * (i + 1));
+		look_at_kv(&is, 100 * (i + 2), 4, 100 * (i + 2));
+		read_queue(&was, 0, 100 * (i + 1), 2, 4, 0);
+		read_queue(&is, 0, 100 * (i + 2), 2, 4, 0);
+		read_queue(&was, 1, 100 * (i + 1), 1, 0, 0);
+		read_queue(&is, 1, 100 * (i + 2), 1, 0, 0);
+		was.s.time = is.s.time;
+		is.s.time += 100 * MS;
+	}
+	is_about(SIG_JOB_LATENCY, 1, 4e6);
+}
+
 static void test_latency_devices(void **state)
 {
 	(void)state;
@@ -845,7 +938,8 @@ int main(void)
 		T(test_new_and_reused), T(test_quiet_qp), T(test_index), T(test_empty),
 		T(test_latency), T(test_latency_prev), T(test_latency_weighted),
 		T(test_latency_gathers),
-		T(test_latency_error), T(test_latency_unknown), T(test_latency_devices),
+		T(test_latency_error), T(test_latency_unknown), T(test_latency_blocks),
+		T(test_latency_uncovered), T(test_latency_mixed), T(test_latency_devices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,10 @@ static const struct {
 	{ "qp", "wrs_absent", "why WRS is not known" },
 	{ "qp", "outstanding_samples", "looks into the send queue by the kernel" },
 	{ "qp", "outstanding_sum", "sum of what was outstanding at these" },
+	{ "qp", "request_blocks", "WQEBBs of a request, as the last look saw it" },
+	{ "qp", "request_changes", "looks that saw requests of different numbers of WQEBBs" },
+	{ "qp", "uncovered_samples", "looks that found what no CQE covers yet" },
+	{ "qp", "uncovered_sum", "sum of the complete WQEBBs that none covered at these" },
 
 	/* --- qp audit --- */
 	{ "qp.audit", "pid", "process of this end" },

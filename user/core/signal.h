@@ -144,23 +144,31 @@ struct signal_latency {
  * @index: the QP's number, or the job's id
  * @serial: the QP's serial; 0: the window is a job's
  * @samples: looks at random QPs of these at random times
- * @sum: WQEBBs that were outstanding, added up over all looks
+ * @sum: requests that were outstanding, added up over all looks
  * @squares: squares of these numbers, added up
+ * @uncovered_samples: looks that also found out how many requests were complete and not covered
+ *	by a CQE
+ * @uncovered_sum: these requests, added up
+ * @uncovered_squares: squares of these numbers, added up
  * @presence: number of QPs times ns
- * @wqebbs: WQEBBs posted
+ * @requests: requests posted
  * @ns: time for which the window has been open
+ * @mixed_ns: a QP's: for so long its requests count as requests of different sizes; 0: of one size
  * @latency: latency of the last window that had enough looks, ns; the first window of a job
  *	has the latency over all devices
  * @latency_prev: latency of the window before that
  * @known: @latency is known
  * @known_prev: @latency_prev is known
+ * @blind: a QP that was looked at has a send queue that cannot be read
  */
 struct signal_window {
 	uint32_t dev, index;
 	uint64_t serial;
-	double samples, sum, squares, presence, wqebbs, ns;
+	double samples, sum, squares, presence, requests, ns;
+	double uncovered_samples, uncovered_sum, uncovered_squares;
+	double mixed_ns;
 	double latency, latency_prev;
-	bool known, known_prev;
+	bool known, known_prev, blind;
 };
 
 /* QPs of a device or UAR of which it is known whether they advanced, and those that did. */

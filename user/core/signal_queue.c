@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The mean time of work requests in send queues, by Little's law: the mean number of
- * outstanding requests divided by the rate at which requests are posted. The kernel counts
- * both in WQEBBs, so a request counts as often as it has blocks of 64 bytes. If all requests
- * of a QP have one size, the result is the mean over requests; else large requests weigh more.
+ * outstanding requests divided by the rate at which requests are posted. A request without a
+ * CQE is outstanding until a CQE covers it. The kernel counts in WQEBBs, blocks of 64 bytes, and
+ * tells how many a request of a QP has. If a QP has requests of different sizes, the numbers of
+ * blocks do not tell numbers of requests, and neither the QP nor its job has a latency. Where the
+ * kernel cannot read a send queue, a request counts as one block, and ends when the device has
+ * completed it.
  *
  * The kernel looks at random QPs of a device at random times, so the looks at a job's QPs are
  * a fair sample of these QPs, even if no single QP was looked at often. The mean of the looks
- * times the number of QPs is the mean number of WQEBBs that the job has outstanding on this
+ * times the number of QPs is the mean number of requests that the job has outstanding on this
  * device; divided by the job's rate it is the mean time over its QPs, weighted by their rates.
  *
  * A window gathers looks until it has enough: SAMPLES_LEAST, and so many that the standard
@@ -22,6 +25,12 @@
 
 #define SAMPLES_LEAST	16
 #define ERROR_MOST	0.1
+
+/*
+ * Of a large queue the kernel reads a part, so only some looks find out what is not covered. If
+ * these are fewer than one in so many, the latency is given without that time.
+ */
+#define LOOKS_PER_UNCOVERED	16
 
 enum { NOW, BEFORE };
 
@@ -58,25 +67,84 @@ static void empty_window(struct signal_window *w, bool known)
 		.dev = w->dev, .index = w->index, .serial = w->serial,
 		.latency = w->latency, .known = known && w->known,
 		.latency_prev = w->latency_prev, .known_prev = known && w->known_prev,
+		.mixed_ns = w->mixed_ns,
 	};
 }
 
 /*
- * Adds the looks at a QP and its WQEBBs between the readings. False: a counter stepped back.
+ * Does QP @is have requests of different sizes? It counts as such from the look that saw it until
+ * no look has seen it again for @longest ns, because in a short time few looks see large requests
+ * that are rare.
+ */
+static bool has_mixed_requests(struct signal_window *w, const struct snap_qp *was,
+			       const struct snap_qp *is, uint64_t dt, uint64_t longest)
+{
+	if (was && is->request_changes > was->request_changes)
+		w->mixed_ns = (double)longest;
+	else
+		w->mixed_ns = w->mixed_ns > (double)dt ? w->mixed_ns - (double)dt : 0;
+	return w->mixed_ns > 0;
+}
+
+/*
+ * Adds the looks at a QP and its requests between the readings. False: a counter stepped back.
  * The counters of looks are 0 before the first look.
  */
 static bool add_qp(struct signal_window *w, const struct snap_qp *was, const struct snap_qp *is,
 		   uint64_t dt)
 {
+	double blocks = snap_has(is, SNAP_REQUESTS) && is->request_blocks ? is->request_blocks : 1;
+
 	if (is->wrs < was->wrs || is->outstanding_samples < was->outstanding_samples ||
 	    is->outstanding_sum < was->outstanding_sum ||
-	    is->outstanding_squares < was->outstanding_squares)
+	    is->outstanding_squares < was->outstanding_squares ||
+	    is->uncovered_samples < was->uncovered_samples ||
+	    is->uncovered_sum < was->uncovered_sum ||
+	    is->uncovered_squares < was->uncovered_squares)
 		return false;
 	w->samples += (double)(is->outstanding_samples - was->outstanding_samples);
-	w->sum += (double)(is->outstanding_sum - was->outstanding_sum);
-	w->squares += (double)(is->outstanding_squares - was->outstanding_squares);
-	w->wqebbs += (double)(is->wrs - was->wrs);
+	w->sum += (double)(is->outstanding_sum - was->outstanding_sum) / blocks;
+	w->squares += (double)(is->outstanding_squares - was->outstanding_squares) /
+		      (blocks * blocks);
+	w->uncovered_samples += (double)(is->uncovered_samples - was->uncovered_samples);
+	w->uncovered_sum += (double)(is->uncovered_sum - was->uncovered_sum) / blocks;
+	w->uncovered_squares += (double)(is->uncovered_squares - was->uncovered_squares) /
+				(blocks * blocks);
+	w->requests += (double)(is->wrs - was->wrs) / blocks;
 	w->presence += (double)dt;
+	w->blind |= !snap_has(is, SNAP_REQUESTS) &&
+		    is->outstanding_samples > was->outstanding_samples;
+	return true;
+}
+
+/* A mean number of requests, times QPs and ns, and the square of its standard error. */
+struct estimate {
+	double sum, variance;
+};
+
+static void add_estimate(struct estimate *e, double samples, double sum, double squares,
+			 double presence)
+{
+	double mean = sum / samples;
+
+	e->sum += mean * presence;
+	e->variance += presence * presence * (squares / samples - mean * mean) / (samples - 1);
+}
+
+/* Adds what a window tells of its QPs. False: it needs more looks. */
+static bool add_window(struct estimate *e, const struct signal_window *w)
+{
+	bool rare = w->samples >= LOOKS_PER_UNCOVERED * SAMPLES_LEAST;
+
+	if (w->samples < SAMPLES_LEAST)
+		return false;
+	add_estimate(e, w->samples, w->sum, w->squares, w->presence);
+	if (w->blind)
+		return true;
+	if (w->uncovered_samples < SAMPLES_LEAST)
+		return rare;
+	add_estimate(e, w->uncovered_samples, w->uncovered_sum, w->uncovered_squares,
+		     w->presence);
 	return true;
 }
 
@@ -86,30 +154,24 @@ static bool add_qp(struct signal_window *w, const struct snap_qp *was, const str
  */
 static void close_windows(struct signal_window *w, size_t n, uint64_t longest)
 {
-	double outstanding = 0, variance = 0, wqebbs = 0, ns = 0, mean, most;
+	struct estimate outstanding = { .sum = 0 };
+	double requests = 0, ns = 0, most;
 	bool enough = n > 0;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		ns = w[i].ns > ns ? w[i].ns : ns;
-		wqebbs += w[i].wqebbs;
-		if (w[i].presence <= 0)
-			continue;
-		if (w[i].samples < SAMPLES_LEAST) {
-			enough = false;
-			continue;
-		}
-		mean = w[i].sum / w[i].samples;
-		outstanding += mean * w[i].presence;
-		variance += w[i].presence * w[i].presence *
-			    (w[i].squares / w[i].samples - mean * mean) / (w[i].samples - 1);
+		requests += w[i].requests;
+		if (w[i].presence > 0)
+			enough &= add_window(&outstanding, &w[i]);
 	}
-	most = ERROR_MOST * outstanding;
-	enough = enough && wqebbs > 0 && outstanding > 0 && variance <= most * most;
+	most = ERROR_MOST * outstanding.sum;
+	enough = enough && requests > 0 && outstanding.sum > 0 &&
+		 outstanding.variance <= most * most;
 	if (enough) {
 		w[0].latency_prev = w[0].latency;
 		w[0].known_prev = w[0].known;
-		w[0].latency = outstanding / wqebbs;
+		w[0].latency = outstanding.sum / requests;
 		w[0].known = true;
 	}
 	if (enough || ns > (double)longest)
@@ -199,15 +261,17 @@ static void add_looks(struct signals *s, size_t i, struct job_windows *job,
 	enum sending sending = classify_sending(s, i);
 	size_t n = older->n_qps, at;
 
+	if (dt) {
+		at = array_lookup_near(n, i, o, SNAP_CMP_QP(&older->qps[o], is));
+		was = at < n ? &older->qps[at] : NULL;
+	}
+	if (sending == SENDS_COUNTED && has_mixed_requests(w, was, is, dt, longest))
+		sending = SENDS_UNKNOWN;
 	job->known &= sending != SENDS_UNKNOWN;
 	if (sending != SENDS_COUNTED || !snap_has(is, SNAP_LOOKS))
 		empty_window(w, false);
 	if (sending != SENDS_COUNTED)
 		return;
-	if (dt) {
-		at = array_lookup_near(n, i, o, SNAP_CMP_QP(&older->qps[o], is));
-		was = at < n ? &older->qps[at] : NULL;
-	}
 	if (was && job->known)
 		add_to_job(job, was, is, dt);
 	if (!snap_has(is, SNAP_LOOKS))

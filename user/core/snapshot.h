@@ -85,6 +85,7 @@ enum snap_field {
 	SNAP_FOLLOW	= 1ull << 52,	/* job on a device */
 	SNAP_PEER_WISH	= 1ull << 53,	/* qp */
 	SNAP_PEER_LEVEL	= 1ull << 54,	/* qp */
+	SNAP_REQUESTS	= 1ull << 55,	/* qp: request_*, uncovered_* */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
@@ -174,6 +175,10 @@ struct snap_qp {
 	uint32_t level, tclass, sl;
 	/* Looks into the send queue; sums of the WQEBBs that were outstanding and of their squares. */
 	uint64_t outstanding_samples, outstanding_sum, outstanding_squares;
+	/* The same of the WQEBBs that were complete and that no CQE covered yet. */
+	uint64_t uncovered_samples, uncovered_sum, uncovered_squares;
+	uint64_t request_changes;	/* looks that saw requests of different sizes */
+	uint32_t request_blocks;	/* WQEBBs of a request */
 	uint32_t wrs_absent;	/* enum swiftrdma_absent */
 	bool wrs_ambiguous;
 

@@ -363,6 +363,8 @@ static const char *no_queue_latency(const struct about *a)
 		return "the count of the blocks that it posts may have wrapped unseen";
 	if (!snap_has(a->qp, SNAP_LOOKS))
 		return "the kernel has not looked into the queue yet, or the device refuses it: read for longer (-i)";
+	if (snap_has(a->qp, SNAP_REQUESTS) && a->qp->request_changes)
+		return "its requests do not all take the same number of blocks of the queue";
 	return "the kernel has not found enough requests in the queue: read for longer (-i)";
 }
 

@@ -286,6 +286,11 @@ static const struct srdma_field qp_fields[] = {
 	F(SWIFTRDMA_QP_A_FOLLOWS, FLAG, snap_qp, follows, 0),
 	F(SWIFTRDMA_QP_A_ENDS, U32, snap_qp, ends, 0),
 	F(SWIFTRDMA_QP_A_PEER_LEVEL, U32, snap_qp, peer_level, SNAP_PEER_LEVEL),
+	F(SWIFTRDMA_QP_A_REQUEST_BLOCKS, U32, snap_qp, request_blocks, SNAP_REQUESTS),
+	F(SWIFTRDMA_QP_A_REQUEST_CHANGES, U64, snap_qp, request_changes, 0),
+	F(SWIFTRDMA_QP_A_UNCOVERED_SAMPLES, U64, snap_qp, uncovered_samples, 0),
+	F(SWIFTRDMA_QP_A_UNCOVERED_SUM, U64, snap_qp, uncovered_sum, 0),
+	F(SWIFTRDMA_QP_A_UNCOVERED_SQUARES, U64, snap_qp, uncovered_squares, 0),
 };
 
 const struct srdma_set srdma_qp_set = {
