@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# A kernel log without the four reports that are known to be others' faults, where nothing
+# A kernel log without the five reports that are known to be others' faults, where nothing
 # of ours is in them:
 #
 # lockdep's, of nvme_mpath_remove_disk() against nvme_partition_scan_work();
@@ -15,7 +15,12 @@
 #
 # rxe's warning in rxe_completer() of Linux 7.3, of a request that it completes in error though
 # its status is success. A connection that loses packets for longer than its retries, or
-# whose peer is killed, does it, without the module.
+# whose peer is killed, does it, without the module;
+#
+# those of rxe_responder() of Linux 6.1, of a reference to a QP too many that is dropped, or of a packet
+# that was freed: a QP that is reset or destroyed takes packets out of its queue while the receive
+# path works on one. A UD QP that is reset again and again while messages come in does it, without
+# the module.
 #
 # Lockdep's and KASAN's reports begin with a line of "=", a warning with "cut here". They go to
 # the end of lockdep's stack, to KASAN's other line of "=", to the warning's "end trace".
@@ -27,6 +32,10 @@ function is_known() {
 		return held ~ /remove_all_compat_devs/
 	if (kind == "kasan rxe")
 		return held ~ /Read of size 8/ && held ~ /located 0 bytes to the right of/
+	if (kind == "kasan responder")
+		return held ~ /skbuff_head_cache/
+	if (kind == "refcount")
+		return held ~ /__rxe_(put|get|cleanup)\+/ && held ~ /\[rdma_rxe\]/
 	if (kind == "warning")
 		return held ~ /rxe_sender\+/
 	return held ~ /nvme_mpath_remove_disk/ && held ~ /nvme_partition_scan_work/
@@ -41,6 +50,10 @@ function kind_of(line) {
 		return "kasan uevent"
 	if (line ~ /BUG: KASAN: slab-out-of-bounds in rxe_mr_copy/)
 		return "kasan rxe"
+	if (line ~ /BUG: KASAN: use-after-free in rxe_responder\+/)
+		return "kasan responder"
+	if (line ~ /refcount_t: (underflow; use-after-free|saturated; leaking memory)\./)
+		return "refcount"
 	if (line ~ /possible circular locking dependency/)
 		return "lockdep"
 	if (line ~ /WARNING: .*rxe_comp\.c:[0-9]+ at rxe_completer\+/)
@@ -49,7 +62,7 @@ function kind_of(line) {
 function is_end(line) {
 	if (kind ~ /^kasan/)
 		return line ~ /====================/
-	return line ~ (kind == "warning" ? "end trace" : "</TASK>")
+	return line ~ (kind == "lockdep" ? "</TASK>" : "end trace")
 }
 
 !held && /====================|\[ cut here \]/ {

@@ -188,5 +188,19 @@ is "rxe's warning of a request that ends in error is passed over, and that alone
 	"$(echo before; warning x; echo after)"
 is "... not with a function of ours" "$(warning "${completer[@]}" srdma_qp_put | known | wc -l)" 6
 is "... not below another caller" "$(warning "${completer[0]}" | known | wc -l)" 4
+# refcount WORD...: the same of a reference count.
+refcount() {
+	printf '%s\n' '------------[ cut here ]------------' 'refcount_t: underflow; use-after-free.' \
+		'WARNING: CPU: 0 PID: 15 at lib/refcount.c:28 refcount_warn_saturate+0x135/0x140' "$@" \
+		'---[ end trace 0000000000000000 ]---'
+}
+put=('__rxe_put+0x65/0x70 [rdma_rxe]' 'rxe_responder+0x952/0x8da0 [rdma_rxe]')
+is "rxe's reference to a QP that is reset is passed over, and that alone" \
+	"$( (echo before; refcount "${put[@]}"; refcount x; echo after) | known)" \
+	"$(echo before; refcount x; echo after)"
+is "... not with a function of ours" "$(refcount "${put[@]}" srdma_qp_put | known | wc -l)" 7
+reset=(rxe_responder ' which belongs to the cache skbuff_head_cache of size 208')
+is "so is the packet that such a QP frees" "$(kasan "${reset[@]}" | known)" ""
+is "... not another object" "$(kasan rxe_responder 'kmalloc-64' | known | wc -l)" 6
 is "no VM leaves anything running" "$(pgrep -fc "qemu-system-x86_64.*$work")" 0
 ktap_end
