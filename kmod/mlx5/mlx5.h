@@ -44,14 +44,14 @@ enum srdma_entry_state {
 	SRDMA_ENTRY_ON,		/* read in every sweep */
 };
 
+#define SRDMA_SQ_PAGES	4
+
 /**
  * struct srdma_sq_memory - the first pages of a send queue in the memory of a process
  * @page: with a reference each; any read of the queue is bounded by @n_pages
  * @offset: of the queue in the first page
  * @n_pages: 0: the queue is not read
  */
-#define SRDMA_SQ_PAGES	4
-
 struct srdma_sq_memory {
 	struct page *page[SRDMA_SQ_PAGES];
 	u16 offset;

@@ -66,7 +66,7 @@ void srdma_sq_put(struct srdma_sq_memory *m)
 
 enum found {
 	FOUND_WQE,
-	FOUND_OTHER,	/* no WQE of this QP with that index: it was overwritten, or never written */
+	FOUND_OTHER,	/* no WQE of this QP with that index: overwritten, or never written */
 	FOUND_NOTHING,	/* the place is not in the first pages */
 };
 

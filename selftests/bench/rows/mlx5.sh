@@ -62,7 +62,7 @@ case $1 in
 create)
 	echo 300 >/sys/module/softhca/parameters/nap_us
 	in_turn create_cost median
-	row mlx5_create "$(insns "$difference")" insns null null '<=' 4000 \
+	row mlx5_create "$(insns "$difference")" insns null null '<=' 4500 \
 		of "$(insns "$without")" added "$(quotient "$with" "$without")" simulated true
 	;;
 post)
