@@ -92,7 +92,7 @@ static __always_inline void put_outstanding(struct srdma_msg *m, const struct sr
 	PUT_U64(m, OUTSTANDING_SAMPLES, READ_ONCE(o->samples));
 	PUT_U64(m, OUTSTANDING_SUM, READ_ONCE(o->wqebbs));
 	PUT_U64(m, OUTSTANDING_SQUARES, READ_ONCE(o->squares));
-	if (!READ_ONCE(o->blocks))
+	if (!READ_ONCE(o->readable))
 		return;
 	PUT_U32(m, REQUEST_BLOCKS, READ_ONCE(o->blocks));
 	PUT_U64(m, REQUEST_CHANGES, READ_ONCE(o->changes));

@@ -358,7 +358,8 @@ static inline void srdma_element_put(struct srdma_element *e)
  * @samples: looks at the queue
  * @wqebbs: sum, over these looks, of the WQEBBs that were posted and not completed
  * @squares: sum of their squares
- * @blocks: WQEBBs of the request that the last look saw, 0: it has seen none
+ * @readable: the provider can read the queue; only then the following say something
+ * @blocks: WQEBBs of the request that the last look saw, 0: none has seen one
  * @changes: looks that saw requests of different numbers of WQEBBs
  * @uncovered_samples: looks that found out how many WQEBBs were complete and not covered by a
  *	CQE yet
@@ -376,6 +377,7 @@ struct srdma_outstanding {
 	u64 drained;
 	u32 drained_uncovered;
 	u8 blocks;
+	bool readable;
 };
 
 #define SRDMA_NOT_DRAINED	U64_MAX

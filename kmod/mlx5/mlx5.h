@@ -44,7 +44,8 @@ enum srdma_entry_state {
 	SRDMA_ENTRY_ON,		/* read in every sweep */
 };
 
-#define SRDMA_SQ_PAGES	4
+/* 256 blocks of 64 bytes, wherever in a page they begin. */
+#define SRDMA_SQ_PAGES	5
 
 /**
  * struct srdma_sq_memory - the first pages of a send queue in the memory of a process
@@ -395,12 +396,14 @@ bool srdma_record_posted(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 sl
 
 /**
  * struct srdma_wqes - what the WQEs of a send queue tell at one moment
+ * @readable: the queue can be read; if not, the others say nothing
  * @blocks: WQEBBs of each request; 0: not known
  * @changed: two requests have different numbers of WQEBBs
  * @uncovered: WQEBBs that are complete, and after which no CQE has been written yet; or
  *	SRDMA_UNCOVERED_UNKNOWN
  */
 struct srdma_wqes {
+	bool readable;
 	u8 blocks;
 	bool changed;
 	u32 uncovered;
@@ -478,10 +481,14 @@ bool srdma_sampler_wanted(void);
 /* WQEBBs that were posted on this UAR in the last quarter to half second. */
 u64 srdma_sampler_recent(const struct srdma_uar *page);
 
-/* outstanding.c. watch(): a reader wants these figures for a while; any context. */
+/*
+ * outstanding.c. watch(): a reader wants these figures for a while; any context. reset(): the queue
+ * of @q is empty and begins anew.
+ */
 int srdma_outstanding_start(struct srdma_mlx5 *md);
 void srdma_outstanding_stop(struct srdma_mlx5 *md);
 void srdma_outstanding_watch(struct srdma_mlx5 *md);
+void srdma_outstanding_reset(struct srdma_qp *q);
 
 /* event.c */
 void srdma_events_start(struct srdma_mlx5 *md);

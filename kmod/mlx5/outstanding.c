@@ -62,6 +62,15 @@ void srdma_outstanding_watch(struct srdma_mlx5 *md)
 	wake_up(&md->looks_wait);
 }
 
+/* What the last look found is not so any more, though nothing was posted. */
+void srdma_outstanding_reset(struct srdma_qp *q)
+{
+	struct srdma_outstanding *o = READ_ONCE(q->hw->outstanding);
+
+	if (o)
+		WRITE_ONCE(o->drained, SRDMA_NOT_DRAINED);
+}
+
 /* Uniformly random, up to twice the mean. @took: ns that a look takes */
 static u64 random_distance(u64 took)
 {
@@ -120,6 +129,7 @@ static int sample_queue(struct srdma_mlx5 *md, struct srdma_qp *q,
 		return 0;
 	if (!srdma_record_wqes(md, q, before->slot, &sq, o->blocks, &wqes))
 		return 0;
+	WRITE_ONCE(o->readable, wqes.readable);
 	WRITE_ONCE(o->blocks, wqes.blocks);
 	if (wqes.changed)
 		WRITE_ONCE(o->changes, o->changes + 1);

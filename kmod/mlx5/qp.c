@@ -219,6 +219,7 @@ void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, i
 		return;
 	}
 	if (attr->qp_state == IB_QPS_RESET) {
+		srdma_outstanding_reset(q);
 		srdma_path_lost(md, q);
 		if (srdma_qp_hw(q)->element)
 			WRITE_ONCE(srdma_qp_hw(q)->binding_unknown, true);

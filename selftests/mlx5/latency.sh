@@ -151,7 +151,8 @@ qpn=$(swiftrdma -j qp show dev mlx5_0 pid "$pid" | jq '.[0].qpn')
 explained() { swiftrdma -i 4s qp explain mlx5_0 "$qpn" | tr -s ' \n' ' '; }
 says_latency() { explained | grep -qE 'a request is in the send queue for [0-9.]+ m?s on average, as the kernel measured'; }
 check "qp explain says it" wait_for 60 says_latency
-like "... and that of the job" "$(explained)" 'a request of its job is in a send queue for [0-9.]+ m?s on average, as the kernel measured'
+says_job_latency() { explained | grep -qE 'a request of its job is in a send queue for [0-9.]+ m?s on average, as the kernel measured'; }
+check "... and that of the job" wait_for 60 says_job_latency
 top_has() {
 	swiftrdma -j top batch n 1 interval 4s | jq -e --argjson qpn "$qpn" '
 		(.qps[] | select(.dev == "mlx5_0" and .qpn == $qpn).queue_latency > 0) and

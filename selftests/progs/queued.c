@@ -3,8 +3,9 @@
  * queued: QPs whose send queues are busy now and then, and how long requests took as the
  * program saw it. Each QP is connected to itself and has up to --depth requests under way, with
  * --sges SGEs each; one in --signal has a completion. A request of 2 SGEs takes one WQEBB (64
- * bytes of the send queue), one of 6 takes two. --mixed: at random, one SGE or --sges. A QP with room posts the next --signal of them with a chance of --chance
- * percent at each look, so that queues fill and run dry at times of their own.
+ * bytes of the send queue), one of 6 takes two. --mixed: at random, one SGE or --sges. A QP with
+ * room posts the next --signal of them with a chance of --chance percent at each look, so that
+ * queues fill and run dry at times of their own.
  *
  * --log FILE: a line for each request, complete at the end: time posted, latency (ns)
  *

@@ -807,7 +807,6 @@ static void test_latency_unknown(void **state)
 	is_absent(SIG_JOB_LATENCY, 1);
 }
 
-/* Two devices are looked at in turns of their own: each stands for its QPs. */
 /* What looks into the memory of the queue of QP @i of kv told: @uncovered at each of @n looks. */
 static void read_queue(struct made *m, unsigned int i, uint64_t n, uint32_t blocks,
 		       uint64_t changes, uint64_t uncovered)
@@ -901,6 +900,7 @@ static void test_latency_mixed(void **state)
 	is_about(SIG_JOB_LATENCY, 1, 4e6);
 }
 
+/* Two devices are looked at in turns of their own: each stands for its QPs. */
 static void test_latency_devices(void **state)
 {
 	(void)state;

@@ -213,8 +213,8 @@ static const struct {
 	{ "qp", "outstanding_sum", "sum of what was outstanding at these" },
 	{ "qp", "request_blocks", "WQEBBs of a request, as the last look saw it" },
 	{ "qp", "request_changes", "looks that saw requests of different numbers of WQEBBs" },
-	{ "qp", "uncovered_samples", "looks that found what no CQE covers yet" },
-	{ "qp", "uncovered_sum", "sum of the complete WQEBBs that none covered at these" },
+	{ "qp", "uncovered_samples", "looks that found out how much is complete and not covered by a CQE" },
+	{ "qp", "uncovered_sum", "sum of these WQEBBs" },
 
 	/* --- qp audit --- */
 	{ "qp.audit", "pid", "process of this end" },

@@ -337,6 +337,8 @@ bool signals_port_speed(const struct snap_port *port, const char *dev,
 
 /* True: the QP has a send queue, and its state lets it send requests. */
 bool signals_may_send(const struct snap_qp *qp);
+/* Were requests of different sizes seen in the QP's send queue of late? It has no latency then. */
+bool signals_mixed_requests(const struct signals *s, size_t qp);
 
 /* @n QPs of a snapshot: all of them, or the rows of @list, which ascend. */
 struct signal_rows {

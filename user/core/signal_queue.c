@@ -86,6 +86,11 @@ static bool has_mixed_requests(struct signal_window *w, const struct snap_qp *wa
 	return w->mixed_ns > 0;
 }
 
+bool signals_mixed_requests(const struct signals *s, size_t qp)
+{
+	return qp < s->n_qp_windows && s->qp_windows[NOW][qp].mixed_ns > 0;
+}
+
 /*
  * Adds the looks at a QP and its requests between the readings. False: a counter stepped back.
  * The counters of looks are 0 before the first look.

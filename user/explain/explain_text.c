@@ -355,7 +355,7 @@ static void describe_job_latency(const struct about *a, struct explain *e)
 			     figure_of(p99.ns, UNIT_TIME).s, (unsigned long long)p99.samples);
 }
 
-static const char *no_queue_latency(const struct about *a)
+static const char *no_queue_latency(const struct about *a, size_t qp)
 {
 	if (!snap_has(a->qp, SNAP_WRS))
 		return "the blocks that it posts are not counted";
@@ -363,7 +363,7 @@ static const char *no_queue_latency(const struct about *a)
 		return "the count of the blocks that it posts may have wrapped unseen";
 	if (!snap_has(a->qp, SNAP_LOOKS))
 		return "the kernel has not looked into the queue yet, or the device refuses it: read for longer (-i)";
-	if (snap_has(a->qp, SNAP_REQUESTS) && a->qp->request_changes)
+	if (signals_mixed_requests(a->sig, qp))
 		return "its requests do not all take the same number of blocks of the queue";
 	return "the kernel has not found enough requests in the queue: read for longer (-i)";
 }
@@ -379,7 +379,7 @@ static void describe_queue_latency(const struct about *a, struct explain *e)
 			     figure_of(qp, UNIT_TIME).s);
 	else if (a->dev && a->dev->caps & SWIFTRDMA_DEV_CAP_WQEBBS)
 		add_sentence(e, EXPLAIN_UNTOLD, "how long a request is in the send queue: %s",
-			     no_queue_latency(a));
+			     no_queue_latency(a, e->qp));
 	if (a->ref.job >= 0 && signal_get(a->sig, SIG_JOB_LATENCY, (size_t)a->ref.job, &job))
 		add_sentence(e, EXPLAIN_LATENCY,
 			     "a request of its job is in a send queue for %s on average, as the kernel measured",

@@ -1087,8 +1087,8 @@ enum swiftrdma_ends {
  * @SWIFTRDMA_QP_A_ENDS: whether both ends are raised; absent: %SWIFTRDMA_ENDS_UNSPEC
  * @SWIFTRDMA_QP_A_PEER_LEVEL: level in force at the peer, as it said when it was last told
  *	which level is wished; absent: none, or not known
- * @SWIFTRDMA_QP_A_REQUEST_BLOCKS: WQEBBs of a request, as the last of these looks saw it; absent,
- *	with the four that follow: the send queue cannot be read, or no look saw a request
+ * @SWIFTRDMA_QP_A_REQUEST_BLOCKS: WQEBBs of a request, as the last of these looks saw it, 0: none
+ *	saw one; absent, with the four that follow: the send queue cannot be read
  * @SWIFTRDMA_QP_A_REQUEST_CHANGES: looks that saw requests of different numbers of WQEBBs
  * @SWIFTRDMA_QP_A_UNCOVERED_SAMPLES: looks that found out how many WQEBBs were completed without
  *	a CQE, with no CQE after them yet
