@@ -15,7 +15,7 @@
 #define GAPS_PORT	0
 #define GAPS_PRIO	4
 #define GAPS_UAR 0
-#define GAPS_QP		3
+#define GAPS_QP		7
 #define GAPS_STAT	4
 #define GAPS_JOB_REPORT	35
 #define GAPS_QP_REPORT	0
