@@ -412,9 +412,10 @@ struct srdma_wqes {
 #define SRDMA_UNCOVERED_UNKNOWN	U32_MAX
 
 /*
- * sq.c. get(): take references to the queue of a QP that this process has just created. look():
- * what the queue tells, of which QUERY_QP said @sq; @blocks: the size of its requests so far, 0:
- * not known. Any context.
+ * sq.c. srdma_sq_get() takes references to the send queue of a QP that this process has just
+ * created; may sleep. srdma_sq_put() drops them. srdma_sq_look() reads the WQEs around @sq, the
+ * answer of QUERY_QP; @blocks: WQEBBs of a request at the look before, 0: not known. The last two
+ * may be called in any context.
  */
 void srdma_sq_get(struct srdma_sq_memory *m, const struct ib_qp_init_attr *attr,
 		  const struct mlx5_ib_create_qp *req);
@@ -482,8 +483,8 @@ bool srdma_sampler_wanted(void);
 u64 srdma_sampler_recent(const struct srdma_uar *page);
 
 /*
- * outstanding.c. watch(): a reader wants these figures for a while; any context. reset(): the queue
- * of @q is empty and begins anew.
+ * outstanding.c. watch(): a reader wants these figures for a while; any context. reset(): @q was
+ * reset, so its send queue is empty.
  */
 int srdma_outstanding_start(struct srdma_mlx5 *md);
 void srdma_outstanding_stop(struct srdma_mlx5 *md);

@@ -62,7 +62,7 @@ void srdma_outstanding_watch(struct srdma_mlx5 *md)
 	wake_up(&md->looks_wait);
 }
 
-/* What the last look found is not so any more, though nothing was posted. */
+/* A reset discards what the last look found, and the doorbell record does not show it. */
 void srdma_outstanding_reset(struct srdma_qp *q)
 {
 	struct srdma_outstanding *o = READ_ONCE(q->hw->outstanding);
@@ -81,8 +81,8 @@ static u64 random_distance(u64 took)
 }
 
 /*
- * Only looks_thread() of the device writes these figures, so additions need no lock.
- * @uncovered: SRDMA_UNCOVERED_UNKNOWN, or WQEBBs.
+ * Only the device's looks_thread() adds to these figures, so the additions need no lock.
+ * @uncovered: WQEBBs, or SRDMA_UNCOVERED_UNKNOWN.
  */
 static void add_sample(struct srdma_qp *q, struct srdma_outstanding *o, u32 wqebbs, u32 uncovered)
 {

@@ -10,11 +10,11 @@
  * - how many blocks are complete and not covered, because the last WQEs that were completed
  *   write no CQE. To the program such a request ends with a later one that writes a CQE.
  *
- * The driver pins the queue until the QP is destroyed, so plain references to its first pages
- * are enough, which are dropped before that. (A process that gives the driver the queue in another
- * way has other pages of its own referenced.) The process writes to them at any time. What is
- * read is checked as far as the walk depends on it, and falsifies only the figures of that QP and
- * its job.
+ * The module holds references to the first pages of the queue until the QP is destroyed. The
+ * driver has pinned these pages for longer, so the module need not pin them. (A process that gives
+ * the driver the queue in another way has other pages of its own referenced.) The process can
+ * write to the pages at any time, so each value that bounds a walk is checked; wrong values
+ * falsify only the figures of that QP and its job.
  */
 #include <linux/mlx5/qp.h>
 #include <linux/mm.h>
@@ -41,7 +41,7 @@ static bool has_receive_queue(const struct ib_qp_init_attr *attr)
 	return attr->qp_type != IB_QPT_XRC_INI && !attr->srq && attr->cap.max_recv_wr;
 }
 
-/* The queues of raw packet and underlay QPs lie elsewhere; their requests are of no interest. */
+/* The send queue of a raw packet or underlay QP is in a buffer of its own, and is not read. */
 void srdma_sq_get(struct srdma_sq_memory *m, const struct ib_qp_init_attr *attr,
 		  const struct mlx5_ib_create_qp *req)
 {
@@ -52,7 +52,7 @@ void srdma_sq_get(struct srdma_sq_memory *m, const struct ib_qp_init_attr *attr,
 	if (attr->qp_type == IB_QPT_RAW_PACKET || attr->create_flags & IB_QP_CREATE_SOURCE_QPN ||
 	    !req->sq_wqe_count)
 		return;
-	/* The send queue follows the receive queue. */
+	/* In the buffer the receive queue comes first. */
 	if (has_receive_queue(attr)) {
 		if (req->rq_wqe_shift > 31)
 			return;

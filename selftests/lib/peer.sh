@@ -6,15 +6,19 @@
 
 # connect_here: connects new QPs of the processes a at rxe0 and b at rxe1, with traffic classes 8
 # and 16. $a and $b are their numbers.
+connect_here() { connect_ends 8 10.1.0.2 16 10.1.0.1; }
+
+# connect_ends TCLASS ADDRESS TCLASS ADDRESS: connects new QPs of the processes a and b, each with its
+# traffic class and the address of its peer.
 # shellcheck disable=SC2154 # qpsh.sh's
-connect_here() {
+connect_ends() {
 	qp a create
 	a=$last
 	qp b create
 	b=$last
-	qp a "take $a rts 8 0 $b 10.1.0.2"
+	qp a "take $a rts $1 0 $b $2"
 	[ "$answer" = ok ] || return
-	qp b "take $b rts 16 0 $a 10.1.0.1"
+	qp b "take $b rts $3 0 $a $4"
 	[ "$answer" = ok ]
 }
 

@@ -19,17 +19,7 @@ pingpong() { ibv_rc_pingpong -d "mlx5_$1" -p 18600 -n 1000000 "${@:2}" >/dev/nul
 of_pingpong() { swiftrdma -j qp show dev "mlx5_$1" comm ibv_rc_pingpong state RTS | jq -r '.[].qpn'; }
 connected() { [ -n "$(of_pingpong 0)" ] && [ -n "$(of_pingpong 1)" ]; }
 
-# connect_by_lids A B: new QPs of processes a and b, whose peers are at LID A and LID B.
 lid_of() { cat "/sys/class/infiniband/mlx5_$1/ports/1/lid"; }
-connect_by_lids() {
-	qp a create
-	a=$last
-	qp b create
-	b=$last
-	qp a "take $a rts 0 0 $b lid:$1"
-	[ "$answer" = ok ] || return
-	qp b "take $b rts 0 0 $a lid:$2"
-}
 
 # Frames that left HCA 1 in a priority, as in eth.sh.
 frames() { hca_ppcnt 1 10 "$1" 18; }
@@ -59,12 +49,12 @@ if [ ! -e /sys/class/net/hca0 ]; then
 	# The module of mlx5_0 asks the QP b, which is connected to the same QPN at another LID.
 	qpsh_start a qpsh --dev mlx5_0 --no-grh
 	qpsh_start b qpsh --dev mlx5_1 --no-grh
-	connect_by_lids "$(lid_of 1)" "$(lid_of 1)"
-	is "a QP is connected to one that expects its peer at another LID" "$answer" ok
+	connect_ends 0 "lid:$(lid_of 1)" 0 "lid:$(lid_of 1)"
+	point $? "a QP is connected to one that expects its peer at another LID"
 	strange=$(count mlx5_1 strange)
 	is "it hears nothing" "$(peer_of mlx5_0 "$a")" "silent - - -"
 	check "... its messages are a stranger's" counted mlx5_1 strange $((strange + 1))
-	connect_by_lids "$(lid_of 1)" "$(lid_of 0)"
+	connect_ends 0 "lid:$(lid_of 1)" 0 "lid:$(lid_of 0)"
 	strange=$(count mlx5_1 strange)
 	is "two QPs with each other's LIDs hear each other" \
 		"$(peer_of mlx5_0 "$a") $(peer_of mlx5_1 "$b")" "answered 0 0 - answered 0 0 -"
@@ -74,14 +64,8 @@ if [ ! -e /sys/class/net/hca0 ]; then
 else
 	qpsh_start a qpsh --dev mlx5_0
 	qpsh_start b qpsh --dev mlx5_1
-	qp a create
-	a=$last
-	qp b create
-	b=$last
-	qp a "take $a rts 8 0 $b 10.2.0.2"
-	is "an end is connected by GID" "$answer" ok
-	qp b "take $b rts 16 0 $a 10.2.0.1"
-	is "... and the other one" "$answer" ok
+	connect_ends 8 10.2.0.2 16 10.2.0.1
+	point $? "two QPs are connected by GID"
 	is "one end hears the other" "$(peer_of mlx5_0 "$a")" "answered 16 16 -"
 	is "... and the other way round" "$(peer_of mlx5_1 "$b")" "answered 8 8 -"
 	check "the messages crossed the wire" [ "$(count mlx5_0 received)" -ge 4 ]

@@ -868,7 +868,7 @@ static void test_latency_uncovered(void **state)
 	is_about(SIG_QP_LATENCY, 0, 4e6);
 }
 
-/* Requests of different sizes are not told apart: no value, until they are of one size for long. */
+/* A QP with requests of different sizes has no latency until none was seen for the whole window. */
 static void test_latency_mixed(void **state)
 {
 	struct signal_opts opts = { .looks_window = 200 * MS };

@@ -27,8 +27,8 @@
 #define ERROR_MOST	0.1
 
 /*
- * Of a large queue the kernel reads a part, so only some looks find out what is not covered. If
- * these are fewer than one in so many, the latency is given without that time.
+ * The kernel reads only a part of a large queue, so only some looks tell how many requests no CQE
+ * covers. If fewer than one look in LOOKS_PER_UNCOVERED does, the latency lacks the time of these.
  */
 #define LOOKS_PER_UNCOVERED	16
 

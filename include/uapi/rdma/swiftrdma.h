@@ -45,9 +45,10 @@
  * for 10 s from each QP_GET with %SWIFTRDMA_A_OUTSTANDING of a reader with CAP_NET_ADMIN.
  * Between two readings that are not further apart, the mean of what it saw (SUM / SAMPLES)
  * divided by the rate of WRS is the mean time of a WQEBB in the queue (Little's law), and
- * SQUARES says how large the error of that mean may be. To the program, a request without a CQE is
- * in the queue until a CQE covers it; UNCOVERED_SUM / UNCOVERED_SAMPLES divided by that rate is
- * the mean of this additional time. If REQUEST_CHANGES grows, WQEBBs do not tell requests.
+ * SQUARES says how large the error of that mean may be. A program regards a request without a CQE
+ * as complete when a later request has a CQE. The mean of this additional time is UNCOVERED_SUM /
+ * UNCOVERED_SAMPLES divided by the same rate. If REQUEST_CHANGES grows, the QP has requests of
+ * different sizes, and times of WQEBBs are not times of requests.
  *
  * Attributes
  * ----------
