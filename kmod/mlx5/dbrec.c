@@ -97,24 +97,27 @@ out:
 	return ret;
 }
 
-static u32 slot_alloc(struct srdma_mlx5 *md)
+/* Returns the slot, and its block in @b; SRDMA_NO_SLOT: there is no memory. */
+static u32 slot_alloc(struct srdma_mlx5 *md, struct srdma_block **b)
 {
 	u32 slot;
 
 	do {
 		spin_lock(&md->slot_lock);
 		slot = md->free;
-		if (slot != SRDMA_NO_SLOT)
-			md->free = block_of(md, slot)->slot[slot % SRDMA_BLOCK].next;
+		if (slot != SRDMA_NO_SLOT) {
+			*b = block_of(md, slot);
+			md->free = (*b)->slot[slot % SRDMA_BLOCK].next;
+		}
 		spin_unlock(&md->slot_lock);
 	} while (slot == SRDMA_NO_SLOT && !add_block(md));
 	return slot;
 }
 
-static void slot_free(struct srdma_mlx5 *md, u32 slot)
+static void slot_free(struct srdma_mlx5 *md, struct srdma_slot *s, u32 slot)
 {
 	spin_lock(&md->slot_lock);
-	block_of(md, slot)->slot[slot % SRDMA_BLOCK].next = md->free;
+	s->next = md->free;
 	md->free = slot;
 	spin_unlock(&md->slot_lock);
 }
@@ -158,27 +161,29 @@ int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *re
 		     struct page *held, const struct srdma_sq_memory *sq, bool from_now,
 		     enum srdma_entry_state state)
 {
-	u32 slot = slot_alloc(md);
 	struct srdma_entry *e;
 	struct srdma_block *b;
+	struct srdma_slot *s;
+	u32 slot;
 
+	slot = slot_alloc(md, &b);
 	if (slot == SRDMA_NO_SLOT)
 		return -ENOMEM;
-	b = block_of(md, slot);
 	e = &b->entry[slot % SRDMA_BLOCK];
+	s = &b->slot[slot % SRDMA_BLOCK];
 	q->hw->slot = slot;
 	if (held && test_bit(SRDMA_QP_USER, &q->flags))
 		atomic_inc(&md->held);
 	atomic_inc(&md->n_records);
 
 	spin_lock(&b->lock);
-	b->slot[slot % SRDMA_BLOCK].q = q;
-	b->slot[slot % SRDMA_BLOCK].held = held;
+	s->q = q;
+	s->held = held;
 	if (sq)
-		b->slot[slot % SRDMA_BLOCK].sq = *sq;
+		s->sq = *sq;
 	else
-		b->slot[slot % SRDMA_BLOCK].sq.n_pages = 0;
-	b->slot[slot % SRDMA_BLOCK].pushed = 0;
+		s->sq.n_pages = 0;
+	s->pushed = 0;
 	e->rec = rec;
 	e->page = q->hw->page;
 	e->total = 0;
@@ -201,9 +206,7 @@ void srdma_record_del(struct srdma_mlx5 *md, struct srdma_qp *q)
 	u32 slot = q->hw->slot;
 	struct srdma_entry *e;
 	struct srdma_block *b;
-	struct srdma_sq_memory sq;
 	struct srdma_slot *s;
-	struct page *held;
 	u16 delta;
 
 	if (slot == SRDMA_NO_SLOT)
@@ -220,21 +223,18 @@ void srdma_record_del(struct srdma_mlx5 *md, struct srdma_qp *q)
 	set_state(md, b, e, SRDMA_ENTRY_OFF);
 	e->rec = NULL;
 	e->page = NULL;
-	held = s->held;
-	sq = s->sq;
-	s->held = NULL;
-	s->sq.n_pages = 0;
 	s->q = NULL;
 	spin_unlock(&b->lock);
 
-	slot_free(md, slot);
-	atomic_dec(&md->n_records);
-	srdma_sq_put(&sq);
-	if (held) {
-		put_page(held);
+	/* The slot is this thread's alone until it is freed. */
+	srdma_sq_put(&s->sq);
+	if (s->held) {
+		put_page(s->held);
 		if (test_bit(SRDMA_QP_USER, &q->flags))
 			atomic_dec(&md->held);
 	}
+	slot_free(md, s, slot);
+	atomic_dec(&md->n_records);
 }
 
 void srdma_record_state(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_entry_state state)
