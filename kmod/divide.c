@@ -44,7 +44,7 @@ __u64 srdma_want(const struct srdma_use *u, __u64 total)
 	return min(used + (used * part >> 10), total);
 }
 
-static __u64 excess(const struct srdma_need *p, __u64 base)
+static __u64 excess_want(const struct srdma_need *p, __u64 base)
 {
 	return p->want > base ? p->want - base : 0;
 }
@@ -56,7 +56,7 @@ static bool level_covers(const struct srdma_need *first, __u64 base, __u64 level
 	__u64 more;
 
 	for (p = first; p; p = p->next) {
-		more = min(excess(p, base), level);
+		more = min(excess_want(p, base), level);
 		if (more > rest)
 			return false;
 		rest -= more;
@@ -89,7 +89,7 @@ static void share_out(struct srdma_need *first, __u64 left, __u64 n, bool all, _
 	/* The place of the first process, counted from the one whose turn it is. */
 	i = n - (turn - div64_u64(turn, n) * n);
 	for (p = first; p; p = p->next) {
-		if (!all && excess(p, base) <= level)
+		if (!all && excess_want(p, base) <= level)
 			continue;
 		if (i >= n)
 			i = 0;
@@ -113,9 +113,9 @@ __u64 srdma_divide(struct srdma_need *first, __u64 total, __u64 least, __u64 tur
 	left = total - base * n;
 	level = find_level(first, base, left);
 	for (p = first; p; p = p->next) {
-		p->share = base + min(excess(p, base), level);
+		p->share = base + min(excess_want(p, base), level);
 		left -= p->share - base;
-		eager += excess(p, base) > level;
+		eager += excess_want(p, base) > level;
 	}
 	share_out(first, left, eager ?: n, !eager, base, level, turn);
 	for (p = first; p; p = p->next)

@@ -19,7 +19,7 @@
 #include "share.h"
 
 /* Put the message into the inbox of the process whose QP is @q. */
-static u8 deliver(const struct srdma_qp *q, const struct srdma_peer_tell *t)
+static u8 deliver_message(const struct srdma_qp *q, const struct srdma_peer_tell *t)
 {
 	const struct pid *pid = q->owner ? q->owner->pid : NULL;
 
@@ -46,7 +46,7 @@ int srdma_peer_hear_tell(struct srdma_peer_port *port, const struct srdma_peer_s
 	}
 	if (!refused) {
 		reply.tell.id = msg->tell.id;
-		reply.tell.told = deliver(q, &msg->tell);
+		reply.tell.told = deliver_message(q, &msg->tell);
 	}
 	srdma_peer_unlock_end(q);
 	if (reply.tell.told == SRDMA_TOLD_IN)

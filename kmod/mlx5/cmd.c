@@ -40,14 +40,14 @@ u32 srdma_cmd_max(void)
  * Commands that may be sent at once: a quarter second's worth, a few ms of the firmware's
  * time.
  */
-static u32 burst(void)
+static u32 burst_commands(void)
 {
 	return max(READ_ONCE(max_commands) / 4, 1u);
 }
 
 static u64 burst_tokens(void)
 {
-	return burst() * (u64)NSEC_PER_SEC;
+	return burst_commands() * (u64)NSEC_PER_SEC;
 }
 
 void srdma_cmd_init(struct srdma_mlx5 *md)
@@ -91,7 +91,7 @@ bool srdma_cmd_may(struct srdma_mlx5 *md)
 
 bool srdma_cmd_may_query(struct srdma_mlx5 *md)
 {
-	return take_token(md, min_t(u32, RESERVE, burst() / 2) * (u64)NSEC_PER_SEC);
+	return take_token(md, min_t(u32, RESERVE, burst_commands() / 2) * (u64)NSEC_PER_SEC);
 }
 
 static void count_command(struct srdma_mlx5 *md, u64 start)

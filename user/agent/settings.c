@@ -18,7 +18,7 @@
 
 #define NSEC_PER_MSEC 1000000ULL
 
-static uint64_t property(const struct config_job *job, unsigned int knob)
+static uint64_t job_property(const struct config_job *job, unsigned int knob)
 {
 	return knob == SWIFTRDMA_KNOB_CHUNK ? job->chunk : job->huge_pages;
 }
@@ -60,10 +60,10 @@ static void want_library(struct agent *a, const struct config_job *job, uint32_t
 {
 	struct agent_settings *s = &a->settings;
 
-	if (property(job, knob) &&
+	if (job_property(job, knob) &&
 	    (reports ? agent_has_library(a, job->name, knob) :
 		       find_setting(s->is, s->n_is, job_id, knob) != NULL))
-		want_setting(a, job, job_id, knob, property(job, knob));
+		want_setting(a, job, job_id, knob, job_property(job, knob));
 }
 
 static void want_follow(struct agent *a, const struct config_job *job, uint32_t job_id)

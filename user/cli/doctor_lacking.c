@@ -17,7 +17,7 @@ struct lacking {
 	size_t n;
 };
 
-static void begin(struct lacking *l)
+static void begin_list(struct lacking *l)
 {
 	l->n = 0;
 	text_init(&l->t, l->words, sizeof(l->words));
@@ -26,7 +26,7 @@ static void begin(struct lacking *l)
 }
 
 /* @value: what to write; -1: there is none left. */
-static void add(struct lacking *l, uint32_t level, const char *what, int value)
+static void add_level(struct lacking *l, uint32_t level, const char *what, int value)
 {
 	text_str(&l->t, l->n++ ? ", " : "");
 	text_u64(&l->t, level);
@@ -77,10 +77,10 @@ void doctor_lacking_sl(struct doctor *d, const struct host_port *port, const cha
 	for (int sl = 0; sl < HOST_SLS; sl++)
 		if (sls >> sl & 1)
 			vls |= (uint16_t)(1u << port->sl2vl[sl]);
-	begin(&l);
+	begin_list(&l);
 	for (size_t i = 0; i < n; i++)
 		if (!levels[i].has_sl)
-			add(&l, levels[i].level, "sl", take_sl(port, &sls, &vls));
+			add_level(&l, levels[i].level, "sl", take_sl(port, &sls, &vls));
 	if (!l.n)
 		return;
 	doctor_say(d, DOCTOR_QOS, DOCTOR_WARNING, "no_sl", object,
@@ -117,10 +117,10 @@ void doctor_lacking_dscp(struct doctor *d, const struct host_net *net, const cha
 	for (size_t i = 0; i < n; i++)
 		if (levels[i].has_dscp)
 			dscps |= 1ull << levels[i].dscp % HOST_DSCPS;
-	begin(&l);
+	begin_list(&l);
 	for (size_t i = 0; i < n; i++)
 		if (!levels[i].has_dscp)
-			add(&l, levels[i].level, "dscp", take_dscp(levels[i].level, &dscps));
+			add_level(&l, levels[i].level, "dscp", take_dscp(levels[i].level, &dscps));
 	if (!l.n)
 		return;
 	doctor_say(d, DOCTOR_QOS, DOCTOR_WARNING, "no_dscp", object,

@@ -34,7 +34,7 @@ static void put_bytes(struct expo *e, const char *s, size_t n)
 	e->len += n;
 }
 
-static void put(struct expo *e, const char *s)
+static void put_string(struct expo *e, const char *s)
 {
 	put_bytes(e, s, strlen(s));
 }
@@ -74,9 +74,9 @@ static void put_real(struct expo *e, double v)
 	char buf[40];
 
 	if (isnan(v))
-		put(e, "NaN");
+		put_string(e, "NaN");
 	else if (isinf(v))
-		put(e, v > 0 ? "+Inf" : "-Inf");
+		put_string(e, v > 0 ? "+Inf" : "-Inf");
 	else if (v >= 0 && v < 1e15 && v == floor(v))
 		put_u64(e, (uint64_t)v);
 	else
@@ -145,7 +145,7 @@ void expo_release(struct expo *e)
 bool expo_end(struct expo *e)
 {
 	if (e->format == EXPO_OPENMETRICS)
-		put(e, "# EOF\n");
+		put_string(e, "# EOF\n");
 	return !e->no_memory;
 }
 
@@ -171,13 +171,13 @@ static const char *const type_names[] = { "gauge", "counter", "info", "histogram
 
 static void list_family(struct expo *e, const struct expo_family *f)
 {
-	put(e, f->name);
-	put(e, suffix_of(f->type));
-	put(e, " ");
-	put(e, type_names[f->type]);
-	put(e, " ");
-	put(e, f->help);
-	put(e, "\n");
+	put_string(e, f->name);
+	put_string(e, suffix_of(f->type));
+	put_string(e, " ");
+	put_string(e, type_names[f->type]);
+	put_string(e, " ");
+	put_string(e, f->help);
+	put_string(e, "\n");
 }
 
 void expo_family(struct expo *e, const struct expo_family *family)
@@ -198,20 +198,20 @@ static void put_header(struct expo *e)
 
 	e->headed = true;
 	for (int i = 0; i < 2; i++) {
-		put(e, i ? "# TYPE " : "# HELP ");
-		put(e, f->name);
-		put(e, suffix);
-		put(e, " ");
-		put(e, i ? type : f->help);
-		put(e, "\n");
+		put_string(e, i ? "# TYPE " : "# HELP ");
+		put_string(e, f->name);
+		put_string(e, suffix);
+		put_string(e, " ");
+		put_string(e, i ? type : f->help);
+		put_string(e, "\n");
 	}
 	if (!open || !f->unit)
 		return;
-	put(e, "# UNIT ");
-	put(e, f->name);
-	put(e, " ");
-	put(e, f->unit);
-	put(e, "\n");
+	put_string(e, "# UNIT ");
+	put_string(e, f->name);
+	put_string(e, " ");
+	put_string(e, f->unit);
+	put_string(e, "\n");
 }
 
 static void count_dropped(struct expo *e, size_t n)
@@ -249,18 +249,18 @@ static bool begin_series(struct expo *e, size_t n)
 static void put_name(struct expo *e, const char *suffix, const struct expo_labels *l,
 		     const char *more)
 {
-	put(e, e->family->name);
-	put(e, suffix);
+	put_string(e, e->family->name);
+	put_string(e, suffix);
 	if ((l && l->len) || *more) {
-		put(e, "{");
+		put_string(e, "{");
 		if (l)
 			put_bytes(e, l->text, l->len);
 		if (l && l->len && *more)
-			put(e, ",");
-		put(e, more);
-		put(e, "}");
+			put_string(e, ",");
+		put_string(e, more);
+		put_string(e, "}");
 	}
-	put(e, " ");
+	put_string(e, " ");
 }
 
 static bool tells_created(const struct expo *e, int64_t created)
@@ -274,7 +274,7 @@ static void put_created(struct expo *e, const struct expo_labels *l, int64_t cre
 		return;
 	put_name(e, "_created", l, "");
 	put_seconds(e, (uint64_t)created);
-	put(e, "\n");
+	put_string(e, "\n");
 }
 
 static bool begin_sample(struct expo *e, const struct expo_labels *l, int64_t created)
@@ -287,7 +287,7 @@ static bool begin_sample(struct expo *e, const struct expo_labels *l, int64_t cr
 
 static void end_sample(struct expo *e, const struct expo_labels *l, int64_t created)
 {
-	put(e, "\n");
+	put_string(e, "\n");
 	put_created(e, l, created);
 }
 
@@ -319,7 +319,7 @@ static void put_count(struct expo *e, const struct expo_labels *l, uint64_t coun
 {
 	put_name(e, "_count", l, "");
 	put_u64(e, count);
-	put(e, "\n");
+	put_string(e, "\n");
 }
 
 void expo_histogram(struct expo *e, const struct expo_labels *l, const struct expo_histogram *h,
@@ -337,14 +337,14 @@ void expo_histogram(struct expo *e, const struct expo_labels *l, const struct ex
 		snprintf(le, sizeof(le), "le=\"%.9g%s\"", s, point);
 		put_name(e, "_bucket", l, le);
 		put_u64(e, h->cumulative[i]);
-		put(e, "\n");
+		put_string(e, "\n");
 	}
 	put_name(e, "_bucket", l, "le=\"+Inf\"");
 	put_u64(e, h->count);
-	put(e, "\n");
+	put_string(e, "\n");
 	put_name(e, "_sum", l, "");
 	put_real(e, h->sum);
-	put(e, "\n");
+	put_string(e, "\n");
 	put_count(e, l, h->count);
 	put_created(e, l, created);
 }
@@ -356,7 +356,7 @@ void expo_summary(struct expo *e, const struct expo_labels *l, uint64_t count, u
 		return;
 	put_name(e, "_sum", l, "");
 	put_seconds(e, sum_ns);
-	put(e, "\n");
+	put_string(e, "\n");
 	put_count(e, l, count);
 	put_created(e, l, created);
 }
@@ -378,7 +378,7 @@ static int quality_of(const char *range, size_t n)
 }
 
 /* A media range that names another version than @version does not match. */
-static bool names(const char *range, size_t n, const char *type, const char *version)
+static bool names_version(const char *range, size_t n, const char *type, const char *version)
 {
 	const char *v = memmem(range, n, "version=", 8);
 	size_t len = strlen(type);
@@ -406,9 +406,9 @@ enum expo_format expo_negotiate(const char *accept)
 			const char *range = accept + skip;
 
 			q = quality_of(range, n - skip);
-			if (names(range, n - skip, "application/openmetrics-text", "1.0.0"))
+			if (names_version(range, n - skip, "application/openmetrics-text", "1.0.0"))
 				f = EXPO_OPENMETRICS;
-			else if (names(range, n - skip, "text/plain", "0.0.4"))
+			else if (names_version(range, n - skip, "text/plain", "0.0.4"))
 				f = EXPO_TEXT;
 			if (f < EXPO_FORMATS && q > best[f])
 				best[f] = q;

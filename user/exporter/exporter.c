@@ -14,7 +14,7 @@
 
 #define NSEC_PER_USEC	1000ULL
 
-static int complain(const char *what, const char *why)
+static int print_error(const char *what, const char *why)
 {
 	fprintf(stderr, "swiftrdma-exporter: %s: %s\n", what, why);
 	return EXIT_FAILURE;
@@ -25,7 +25,7 @@ static int complain(const char *what, const char *why)
 static void note_module(struct exporter *x, int kind)
 {
 	if (kind == SOURCE_FAILED && !x->said_away)
-		complain("no reading, trying again", x->source.why);
+		print_error("no reading, trying again", x->source.why);
 	if (kind == SOURCE_READING && x->said_away)
 		fprintf(stderr, "swiftrdma-exporter: readings succeed again\n");
 	x->said_away = kind == SOURCE_FAILED;
@@ -39,7 +39,7 @@ static int take_item(struct exporter *x)
 	if (kind <= SOURCE_NOTHING)
 		return kind;
 	if (kind == SOURCE_DAMAGED) {
-		complain(x->opt.replay, x->source.why);
+		print_error(x->opt.replay, x->source.why);
 		return kind;
 	}
 	err = figures_take(&x->figures, &x->source, kind);
@@ -54,8 +54,8 @@ static int take_item(struct exporter *x)
 
 static int end_readings(struct exporter *x, int err)
 {
-	complain(x->opt.replay ? x->opt.replay : "the reader",
-		 err == -EPIPE ? "ended" : err == -EAGAIN ? "hangs" : strerror(-err));
+	print_error(x->opt.replay ? x->opt.replay : "the reader",
+		    err == -EPIPE ? "ended" : err == -EAGAIN ? "hangs" : strerror(-err));
 	return sd_event_exit(x->event, EXIT_FAILURE);
 }
 
@@ -84,7 +84,7 @@ static int ask_source(struct exporter *x)
 }
 
 /* For a scrape. */
-static bool refresh(void *arg)
+static bool refresh_figures(void *arg)
 {
 	struct exporter *x = arg;
 	const struct figures *f = &x->figures;
@@ -134,7 +134,7 @@ static int start_http(struct exporter *x, const struct web_config *c)
 	char why[256];
 
 	return http_start(&x->http, c, why, sizeof(why)) ?
-	       complain(x->opt.web_config ? x->opt.web_config : x->opt.listen, why) : 0;
+	       print_error(x->opt.web_config ? x->opt.web_config : x->opt.listen, why) : 0;
 }
 
 static int on_hup(sd_event_source *src, const struct signalfd_siginfo *si, void *arg)
@@ -207,10 +207,10 @@ static int open_source(struct exporter *x)
 		  source_open_module(&x->source);
 
 	if (err)
-		return complain(x->opt.replay ? x->opt.replay : "the reader",
-				x->source.why[0] ? x->source.why : strerror(-err));
+		return print_error(x->opt.replay ? x->opt.replay : "the reader",
+				   x->source.why[0] ? x->source.why : strerror(-err));
 	err = io_drop_privileges(false);
-	return err ? complain("privileges are not dropped", strerror(-err)) : 0;
+	return err ? print_error("privileges are not dropped", strerror(-err)) : 0;
 }
 
 static int start_exporter(struct exporter *x)
@@ -224,7 +224,7 @@ static int start_exporter(struct exporter *x)
 	x->http.fd = http_listen(x->opt.listen, why, sizeof(why));
 	if (x->http.fd < 0) {
 		web_config_free(&c);
-		return complain("--web.listen-address", why);
+		return print_error("--web.listen-address", why);
 	}
 	err = open_source(x);
 	if (!err) {
@@ -234,7 +234,7 @@ static int start_exporter(struct exporter *x)
 		if (!err)
 			err = setup_loop(x);
 		if (err)
-			complain("no event loop", strerror(-err));
+			print_error("no event loop", strerror(-err));
 	}
 	if (!err)
 		err = start_http(x, &c);
@@ -248,19 +248,19 @@ int exporter_run(const struct exporter_options *opt)
 	int status;
 
 	if (!x)
-		return complain("start", strerror(ENOMEM));
+		return print_error("start", strerror(ENOMEM));
 	x->opt = *opt;
 	x->source.fd = -1;
 	x->http.fd = -1;
 	x->http.figures = &x->figures;
-	x->http.refresh = refresh;
+	x->http.refresh = refresh_figures;
 	x->http.arg = x;
 	status = start_exporter(x) ? EXIT_FAILURE : EXIT_SUCCESS;
 	if (!status) {
 		sd_notify(0, "READY=1");
 		status = sd_event_loop(x->event);
 		if (status < 0)
-			status = complain("event loop", strerror(-status));
+			status = print_error("event loop", strerror(-status));
 	}
 	http_stop(&x->http);
 	sd_event_source_disable_unref(x->timer);

@@ -162,7 +162,7 @@ static void add_points(struct figures *f)
 	}
 }
 
-static int compute(struct figures *f, const struct snapshot *older)
+static int compute_figures(struct figures *f, const struct snapshot *older)
 {
 	const struct snapshot *snap = figures_snap(f);
 	struct signal_opts opts;
@@ -205,7 +205,7 @@ static int take_reading(struct figures *f, struct source *s)
 	f->read_at = clock_monotonic();
 	if (s->took)
 		figures_time(&f->reading, s->took);
-	return compute(f, older);
+	return compute_figures(f, older);
 }
 
 /* Nothing is known of a module that is away, so the next reading is compared with none. */

@@ -262,7 +262,7 @@ static void on_checked(void *arg, enum auth_verdict verdict)
 }
 
 /* True: the request may go on. Else *@ok is what the handler returns. */
-static bool authenticate(struct http_request *rq, enum MHD_Result *ok)
+static bool authenticate_request(struct http_request *rq, enum MHD_Result *ok)
 {
 	char *password = NULL, *user;
 	bool known = false;
@@ -353,7 +353,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 	}
 	if (rq->http->need_client_cert && !has_client_cert(c))
 		return refuse(rq, MHD_HTTP_FORBIDDEN, "A valid client certificate is needed\n");
-	if (!authenticate(rq, &ok))
+	if (!authenticate_request(rq, &ok))
 		return ok;
 	file = page_find(url);
 	if (file)

@@ -53,15 +53,15 @@ enum MHD_Result page_serve_events(struct http_request *rq)
 
 /* --- answers in JSON -------------------------------------------------------------- */
 
-static const char *argument(const struct http_request *rq, const char *name)
+static const char *query_argument(const struct http_request *rq, const char *name)
 {
 	return MHD_lookup_connection_value(rq->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 /* -1: it is absent; -2: it is no number of 32 bits. */
-static int64_t number(const struct http_request *rq, const char *name)
+static int64_t query_number(const struct http_request *rq, const char *name)
 {
-	const char *s = argument(rq, name);
+	const char *s = query_argument(rq, name);
 	unsigned long v;
 	char *end;
 
@@ -94,7 +94,7 @@ static enum MHD_Result answer_json(struct http_request *rq, FILE *f, char **text
 enum MHD_Result page_serve_qps(struct http_request *rq)
 {
 	const struct page_filter which = {
-		.job = argument(rq, "job"), .dev = argument(rq, "dev"), .uar = number(rq, "uar"),
+		.job = query_argument(rq, "job"), .dev = query_argument(rq, "dev"), .uar = query_number(rq, "uar"),
 	};
 	struct json j = { .first = true };
 	char *text = NULL;
@@ -110,8 +110,8 @@ enum MHD_Result page_serve_qps(struct http_request *rq)
 
 enum MHD_Result page_serve_explain(struct http_request *rq)
 {
-	const char *dev = argument(rq, "dev");
-	int64_t qpn = number(rq, "qpn");
+	const char *dev = query_argument(rq, "dev");
+	int64_t qpn = query_number(rq, "qpn");
 	struct json j = { .first = true };
 	char *text = NULL;
 	size_t len;

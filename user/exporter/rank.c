@@ -52,7 +52,7 @@ static bool was_ranked(const struct rank *r, const struct rank_item *item)
 	return array_lookup(r->n_last, i, compare_ids(&r->last[i], item)) < r->n_last;
 }
 
-static bool exceeds(const struct rank_item *a, const struct rank_item *b)
+static bool item_exceeds(const struct rank_item *a, const struct rank_item *b)
 {
 	for (int i = 0; i < RANK_KEYS; i++)
 		if (a->key[i] != b->key[i])
@@ -69,9 +69,9 @@ void rank_offer(struct rank *r, const struct rank_item *item)
 	if (was_ranked(r, item))
 		for (int i = 0; i < RANK_KEYS; i++)
 			is.key[i] *= STAY;
-	if (!r->k || (r->n == r->k && !exceeds(&is, &r->items[r->n - 1])))
+	if (!r->k || (r->n == r->k && !item_exceeds(&is, &r->items[r->n - 1])))
 		return;
-	at = array_find(r->n, i, !exceeds(&is, &r->items[i]));
+	at = array_find(r->n, i, !item_exceeds(&is, &r->items[i]));
 	if (r->n < r->k)
 		r->n++;
 	memmove(&r->items[at + 1], &r->items[at], (r->n - 1 - at) * sizeof(*r->items));

@@ -39,7 +39,7 @@ struct stream_viewer {
 
 /* --- messages --------------------------------------------------------------------- */
 
-static struct stream_message *get(struct stream_message *m)
+static struct stream_message *message_get(struct stream_message *m)
 {
 	if (m)
 		m->refs++;
@@ -47,7 +47,7 @@ static struct stream_message *get(struct stream_message *m)
 }
 
 /* Also frees the messages after it that have no other reference. */
-static void put(struct stream_message *m)
+static void message_put(struct stream_message *m)
 {
 	while (m && !--m->refs) {
 		struct stream_message *next = m->next;
@@ -61,7 +61,7 @@ static void put(struct stream_message *m)
 typedef void write_json(struct stream *s, struct json *j);
 
 /* An event of the stream whose data is what @write writes, on one line. NULL: no memory. */
-static struct stream_message *encode(struct stream *s, const char *event, write_json *write)
+static struct stream_message *encode_event(struct stream *s, const char *event, write_json *write)
 {
 	struct stream_message *m = calloc(1, sizeof(*m));
 	struct json j = { .first = true };
@@ -115,17 +115,17 @@ static bool encode_reading(struct stream *s)
 
 	if (s->last && s->reading == reading_of(s))
 		return true;
-	m = encode(s, "state", write_state);
+	m = encode_event(s, "state", write_state);
 	if (!m)
 		return false;
 	m->number = s->last ? s->last->number + 1 : 1;
 	if (s->last)
-		s->last->next = get(m);
-	put(s->last);
+		s->last->next = message_get(m);
+	message_put(s->last);
 	s->last = m;
 	s->reading = reading_of(s);
 	s->events = s->figures->history.n_events;
-	put(s->trend);
+	message_put(s->trend);
 	s->trend = NULL;
 	return true;
 }
@@ -136,13 +136,13 @@ static struct stream_message *get_trend(struct stream *s)
 	if (!encode_reading(s))
 		return NULL;
 	if (!s->trend) {
-		s->trend = encode(s, "trend", write_trend);
+		s->trend = encode_event(s, "trend", write_trend);
 		if (!s->trend)
 			return NULL;
 		s->trend->number = s->last->number - 1;
-		s->trend->next = get(s->last);
+		s->trend->next = message_get(s->last);
 	}
-	return get(s->trend);
+	return message_get(s->trend);
 }
 
 /* --- viewers ---------------------------------------------------------------------- */
@@ -207,8 +207,8 @@ static ssize_t read_stream(void *arg, uint64_t pos, char *buf, size_t max)
 			MHD_suspend_connection(v->connection);
 			return 0;
 		}
-		next = get(v->at->next);
-		put(v->at);
+		next = message_get(v->at->next);
+		message_put(v->at);
 		v->at = next;
 		v->sent = 0;
 	}
@@ -231,7 +231,7 @@ static void close_viewer(void *arg)
 	*v->prev = v->next;
 	if (v->next)
 		v->next->prev = v->prev;
-	put(v->at);
+	message_put(v->at);
 	free(v);
 }
 
@@ -281,8 +281,8 @@ int stream_init(struct stream *s, struct figures *f)
 
 void stream_free(struct stream *s)
 {
-	put(s->last);
-	put(s->trend);
+	message_put(s->last);
+	message_put(s->trend);
 	rank_free(&s->uars);
 	*s = (struct stream){ .figures = s->figures };
 }

@@ -18,7 +18,7 @@ void tally_free(struct tally *t)
 }
 
 /* How much a counter grew from @was to @is. A counter that stepped back restarted from 0. */
-static uint64_t growth(uint64_t was, uint64_t is)
+static uint64_t counter_growth(uint64_t was, uint64_t is)
 {
 	return is >= was ? is - was : is;
 }
@@ -42,9 +42,9 @@ static void add_work(struct tally_work *to, const struct tally_work *by)
 		.has_wrs = snap_has(is, SNAP_WRS),				\
 		.has_doorbells = snap_has(is, SNAP_DOORBELLS),			\
 		.wrs = !snap_has(is, SNAP_WRS) || unknown_ ? 0 :		\
-		       growth(goes_on_ && snap_has(was, SNAP_WRS) ? (was)->wrs : 0, (is)->wrs), \
+		       counter_growth(goes_on_ && snap_has(was, SNAP_WRS) ? (was)->wrs : 0, (is)->wrs), \
 		.doorbells = !snap_has(is, SNAP_DOORBELLS) || unknown_ ? 0 :	\
-			growth(goes_on_ && snap_has(was, SNAP_DOORBELLS) ?	\
+			counter_growth(goes_on_ && snap_has(was, SNAP_DOORBELLS) ?	\
 			       (was)->doorbells : 0, (is)->doorbells),		\
 	}; })
 
@@ -122,8 +122,8 @@ static void add_uars(struct tally *t, const struct snapshot *older, const struct
 		add_work(&r->of_uars, &work);
 		if (!was || !(was->has & u->has & SNAP_SWEEPS))
 			continue;
-		r->sweeps += growth(was->sweeps, u->sweeps);
-		r->coactive += growth(was->coactive, u->coactive);
+		r->sweeps += counter_growth(was->sweeps, u->sweeps);
+		r->coactive += counter_growth(was->coactive, u->coactive);
 	}
 }
 
@@ -320,7 +320,7 @@ static void add_slo(struct tally_slo *slo, const struct snap_job_report *was,
 		    const struct snap_job_report *is, double target)
 {
 	for (uint32_t b = 0; b < SWIFTRDMA_HIST_BUCKETS; b++) {
-		uint64_t n = growth(was ? was->bucket[b] : 0, is->bucket[b]);
+		uint64_t n = counter_growth(was ? was->bucket[b] : 0, is->bucket[b]);
 
 		if (!n)
 			continue;

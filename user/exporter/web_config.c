@@ -74,7 +74,7 @@ static char *read_named_file(struct diag *r, const struct node *n, const char *w
 	return text;
 }
 
-static gnutls_datum_t datum(char *text)
+static gnutls_datum_t datum_of(char *text)
 {
 	return (gnutls_datum_t){ (unsigned char *)text, (unsigned int)strlen(text) };
 }
@@ -82,7 +82,7 @@ static gnutls_datum_t datum(char *text)
 /* 0, or an error of GnuTLS if @text has no certificate, or one that is damaged. */
 static int check_certificates(char *text)
 {
-	gnutls_datum_t pem = datum(text);
+	gnutls_datum_t pem = datum_of(text);
 	gnutls_x509_crt_t *list;
 	unsigned int n;
 	int err = gnutls_x509_crt_list_import2(&list, &n, &pem, GNUTLS_X509_FMT_PEM, 0);
@@ -102,7 +102,7 @@ static int check_certificates(char *text)
 static void check_pair(struct diag *r, const struct web_config *c, const struct named_file *cert,
 		       const struct named_file *key)
 {
-	gnutls_datum_t cert_pem = datum(c->cert), key_pem = datum(c->key);
+	gnutls_datum_t cert_pem = datum_of(c->cert), key_pem = datum_of(c->key);
 	gnutls_certificate_credentials_t cred;
 	int cert_err, err = gnutls_certificate_allocate_credentials(&cred);
 
@@ -126,7 +126,7 @@ static void check_client_ca(struct diag *r, const struct web_config *c,
 			    const struct named_file *ca)
 {
 	gnutls_certificate_credentials_t cred;
-	gnutls_datum_t pem = datum(c->client_ca);
+	gnutls_datum_t pem = datum_of(c->client_ca);
 	int err = gnutls_certificate_allocate_credentials(&cred);
 
 	if (!err) {

@@ -118,7 +118,7 @@ int recorder_close(struct recorder *r)
 
 /* --- what io reads ----------------------------------------------------------------- */
 
-static uint64_t now(void)
+static uint64_t monotonic_ns(void)
 {
 	struct timespec ts;
 
@@ -135,18 +135,18 @@ struct srdma_bytes *srdma_recorder_begin(struct recorder *r)
 
 void srdma_recorder_commit(struct recorder *r)
 {
-	recorder_put(r, RECORDING_READING, now(), r->messages.p, r->messages.len);
+	recorder_put(r, RECORDING_READING, monotonic_ns(), r->messages.p, r->messages.len);
 	recorder_flush(r);
 }
 
 void srdma_recorder_event(struct recorder *r, const struct nlmsghdr *nlh)
 {
-	recorder_put(r, RECORDING_EVENT, now(), nlh, nlh->nlmsg_len);
+	recorder_put(r, RECORDING_EVENT, monotonic_ns(), nlh, nlh->nlmsg_len);
 }
 
 void srdma_recorder_lost(struct recorder *r, const char *why)
 {
-	recorder_lost(r, now(), why);
+	recorder_lost(r, monotonic_ns(), why);
 }
 
 /* --- what no kernel sent ------------------------------------------------------------ */

@@ -234,7 +234,7 @@ void device_forget_all(void)
 
 static void add_counter(__u64 *sum, const __u64 *n)
 {
-	__atomic_store_n(sum, *sum + figure(n), __ATOMIC_RELAXED);
+	__atomic_store_n(sum, *sum + read_counter(n), __ATOMIC_RELAXED);
 }
 
 static void add_posted(struct swiftrdma_gone *sum, const struct swiftrdma_posted *p)

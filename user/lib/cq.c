@@ -166,7 +166,7 @@ static noinline void account_samples(struct batch *b, struct qp *q, uint32_t end
 /* Without a ring there is no biased lock, so the first thread that polls claims the counters. */
 static inline bool polls_alone(const struct batch *b, struct qp *q)
 {
-	return q->ring ? b->mine : claim(&q->poll_owner);
+	return q->ring ? b->mine : claim_owner(&q->poll_owner);
 }
 
 static always_inline void account_send(struct batch *b, struct qp *q, uint64_t wr_id)
@@ -175,7 +175,7 @@ static always_inline void account_send(struct batch *b, struct qp *q, uint64_t w
 	bool mine = polls_alone(b, q);
 	uint32_t end, done;
 
-	count(&s->poll_owner.wcs, &s->poll_others.wcs, mine, 1);
+	count_by_thread(&s->poll_owner.wcs, &s->poll_others.wcs, mine, 1);
 	if (!atomic_load_explicit(&q->order, memory_order_relaxed))
 		return;
 	if (unlikely(!b->ordered || !matches_oldest(q, wr_id, &end))) {
@@ -184,7 +184,7 @@ static always_inline void account_send(struct batch *b, struct qp *q, uint64_t w
 	}
 	done = atomic_load_explicit(&q->done, memory_order_relaxed);
 	retire_oldest(q, end);
-	count(&s->poll_owner.wrs, &s->poll_others.wrs, mine, end - done);
+	count_by_thread(&s->poll_owner.wrs, &s->poll_others.wrs, mine, end - done);
 	if (unlikely(has_samples(q)))
 		account_samples(b, q, end);
 }
@@ -194,8 +194,8 @@ static void account_recv(const struct batch *b, struct qp *q, uint32_t bytes)
 	struct swiftrdma_slot *s = q->slot;
 	bool mine = polls_alone(b, q);
 
-	count(&s->poll_owner.recv_wcs, &s->poll_others.recv_wcs, mine, 1);
-	count(&s->poll_owner.recv_bytes, &s->poll_others.recv_bytes, mine, bytes);
+	count_by_thread(&s->poll_owner.recv_wcs, &s->poll_others.recv_wcs, mine, 1);
+	count_by_thread(&s->poll_owner.recv_bytes, &s->poll_others.recv_bytes, mine, bytes);
 }
 
 static void account_error(struct qp *q)
@@ -291,8 +291,8 @@ static noinline int count_unordered(struct cq *c, const struct ibv_wc *wc, int n
 		if (unlikely(!q))
 			continue;
 		if (likely(is_sent(wc) && !q->ring))
-			count(&q->slot->poll_owner.wcs, &q->slot->poll_others.wcs,
-			      claim(&q->poll_owner), 1);
+			count_by_thread(&q->slot->poll_owner.wcs, &q->slot->poll_others.wcs,
+					claim_owner(&q->poll_owner), 1);
 		else
 			account_unordered(c, q, wc);
 	}
@@ -305,7 +305,7 @@ static inline bool count_one(const struct cq *c, const struct ibv_wc *wc)
 	struct qp *q = atomic_load_explicit(&c->last, memory_order_relaxed);
 
 	if (unlikely(q->qpn != wc->qp_num || !is_sent(wc) ||
-		     atomic_load_explicit(&q->poll_owner, memory_order_relaxed) != self()))
+		     atomic_load_explicit(&q->poll_owner, memory_order_relaxed) != self_thread()))
 		return false;
 	q->slot->poll_owner.wcs++;
 	return true;

@@ -163,7 +163,7 @@ static void poll_cq_of(const struct hold *h, const struct ibv_cq *key)
 static bool builds_batch(const struct qp *q)
 {
 	const struct bias *b = &q->sq;
-	uintptr_t me = self();
+	uintptr_t me = self_thread();
 
 	if (atomic_load_explicit(&b->holder, memory_order_relaxed) == me)
 		return true;

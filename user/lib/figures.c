@@ -53,9 +53,9 @@ void figures_of_device(struct swiftrdma_figures *f, const struct device *dev)
 	}
 	from_sums(f, &sum);
 	f->outstanding = waiting;
-	f->recv_wrs += figure(&dev->report->srq_recv_wrs);
-	f->qps = figure(&dev->report->qps);
-	f->unmatched = figure(&dev->report->unmatched);
+	f->recv_wrs += read_counter(&dev->report->srq_recv_wrs);
+	f->qps = read_counter(&dev->report->qps);
+	f->unmatched = read_counter(&dev->report->unmatched);
 }
 
 void quantile_of(const struct swiftrdma_hist *h, double q, struct swiftrdma_quantile *r)
@@ -63,17 +63,17 @@ void quantile_of(const struct swiftrdma_hist *h, double q, struct swiftrdma_quan
 	uint64_t total = 0, below = 0;
 
 	*r = (struct swiftrdma_quantile){
-		.samples = figure(&h->samples), .max_ns = figure(&h->max_ns),
+		.samples = read_counter(&h->samples), .max_ns = read_counter(&h->max_ns),
 		.samples_wanted = (uint64_t)(ABOVE / (1 - q) + 0.5),
 	};
 	for (uint32_t i = 0; i < SWIFTRDMA_HIST_BUCKETS; i++)
-		total += figure(&h->bucket[i]);
+		total += read_counter(&h->bucket[i]);
 	r->wrs = total;
 	if (!total)
 		return;
-	r->mean_ns = figure(&h->sum_ns) / total;
+	r->mean_ns = read_counter(&h->sum_ns) / total;
 	for (uint32_t i = 0; i < SWIFTRDMA_HIST_BUCKETS; i++) {
-		below += figure(&h->bucket[i]);
+		below += read_counter(&h->bucket[i]);
 		if ((double)below < q * (double)total)
 			continue;
 		r->ns = i == SWIFTRDMA_HIST_BUCKETS - 1 ? r->max_ns : swiftrdma_hist_floor(i + 1);

@@ -14,7 +14,7 @@
 #define RUN 16
 #define EVERY_MAX 4096
 
-static uint64_t monotonic(void)
+static uint64_t monotonic_ns(void)
 {
 	struct timespec t;
 
@@ -22,7 +22,7 @@ static uint64_t monotonic(void)
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
-uint64_t (*lib_clock)(void) = monotonic;
+uint64_t (*lib_clock)(void) = monotonic_ns;
 
 static uint32_t next_random(struct sampling *s)
 {
@@ -68,7 +68,7 @@ static void adapt_sampling(struct sampling *s, uint64_t now)
 
 static void raise_max(__u64 *max, uint64_t ns)
 {
-	__u64 was = figure(max);
+	__u64 was = read_counter(max);
 
 	while (ns > was && !__atomic_compare_exchange_n(max, &was, ns, true, __ATOMIC_RELAXED,
 							__ATOMIC_RELAXED))

@@ -123,7 +123,7 @@ enum bias_token { BIAS_FAILED, BIAS_OWNER, BIAS_HELD, BIAS_NESTED };
 #define BIAS_SHARED ((uintptr_t)1)
 #define BIAS_LOST ((uintptr_t)2)
 
-static inline uintptr_t self(void)
+static inline uintptr_t self_thread(void)
 {
 	return (uintptr_t)__builtin_thread_pointer();
 }
@@ -134,7 +134,7 @@ enum bias_token bias_lock_kept_slow(struct bias *b);
 /* Takes it as BIAS_OWNER; false: it is not biased to this thread. */
 static inline bool bias_enter(struct bias *b)
 {
-	uintptr_t me = self();
+	uintptr_t me = self_thread();
 
 	if (unlikely(atomic_load_explicit(&b->owner, memory_order_relaxed) != me))
 		return false;
@@ -160,7 +160,7 @@ static inline enum bias_token bias_lock(struct bias *b)
  */
 static inline enum bias_token bias_lock_kept(struct bias *b)
 {
-	if (unlikely(atomic_load_explicit(&b->owner, memory_order_relaxed) == self() &&
+	if (unlikely(atomic_load_explicit(&b->owner, memory_order_relaxed) == self_thread() &&
 		     atomic_load_explicit(&b->inside, memory_order_relaxed)))
 		return BIAS_NESTED;
 	return likely(bias_enter(b)) ? BIAS_OWNER : bias_lock_kept_slow(b);
@@ -263,7 +263,7 @@ bool control_job(const struct device *dev, struct swiftrdma_control_job *job);
  * A pair of counters. One thread alone adds to @owner, by a plain addition, which compiles to one
  * instruction; a relaxed load and store would not. All other threads add to @others atomically.
  */
-static inline void count(__u64 *owner, __u64 *others, bool mine, uint64_t n)
+static inline void count_by_thread(__u64 *owner, __u64 *others, bool mine, uint64_t n)
 {
 	if (likely(mine))
 		*owner += n;
@@ -276,7 +276,7 @@ static inline void count_any(__u64 *counter, uint64_t n)
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
-static inline uint64_t figure(const __u64 *counter)
+static inline uint64_t read_counter(const __u64 *counter)
 {
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
@@ -493,9 +493,9 @@ static inline bool control_quiet(const struct qp *q)
 
 struct qp *qp_find_slow(const struct ibv_qp *qp);
 
-static inline bool claim(_Atomic uintptr_t *owner)
+static inline bool claim_owner(_Atomic uintptr_t *owner)
 {
-	uintptr_t me = self(), was = atomic_load_explicit(owner, memory_order_relaxed);
+	uintptr_t me = self_thread(), was = atomic_load_explicit(owner, memory_order_relaxed);
 
 	if (likely(was == me))
 		return true;
@@ -512,7 +512,7 @@ bool claim_posts(struct qp *q);
 static inline bool posts_alone(struct qp *q, enum bias_token token)
 {
 	return likely(token == BIAS_OWNER ||
-		      atomic_load_explicit(&q->post_owner, memory_order_relaxed) == self()) ||
+		      atomic_load_explicit(&q->post_owner, memory_order_relaxed) == self_thread()) ||
 	       claim_posts(q);
 }
 

@@ -111,7 +111,7 @@ static enum bias_token lose_lock(struct bias *b)
 
 static enum bias_token acquire_slow(struct bias *b, bool kept)
 {
-	uintptr_t me = self(), was = 0;
+	uintptr_t me = self_thread(), was = 0;
 
 	if (atomic_load(&b->owner) == BIAS_LOST)
 		return BIAS_FAILED;

@@ -61,7 +61,7 @@ static void judge_rate(struct device *dev, enum swiftrdma_share_knob k)
 {
 	const struct swiftrdma_held *r = &dev->report->held[k];
 	struct bucket *b = &dev->knobs.bucket[k];
-	uint64_t posts = figure(&r->posts), passed = figure(&r->passed), rate = b->rate;
+	uint64_t posts = read_counter(&r->posts), passed = read_counter(&r->passed), rate = b->rate;
 	uint64_t since = posts - b->judged_posts;
 
 	if (since < JUDGED_POSTS || !rate)

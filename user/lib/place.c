@@ -314,9 +314,9 @@ static struct place_register *lightest_of_library(struct context *c)
 static struct place_register *register_of_thread(struct context *c, struct ibv_context *ctx)
 {
 	for (struct place_register *r = c->place.first; r; r = r->next)
-		if (r->thread == self())
+		if (r->thread == self_thread())
 			return r;
-	return register_new(c, ctx, self());
+	return register_new(c, ctx, self_thread());
 }
 
 static struct place_domain *join_register(struct context *c, struct place_register *r, struct ibv_pd *pd)

@@ -83,7 +83,7 @@ static noinline struct load posted_of(const struct qp *q, struct load l,
 
 noinline bool claim_posts(struct qp *q)
 {
-	return !q->ring && claim(&q->post_owner);
+	return !q->ring && claim_owner(&q->post_owner);
 }
 
 void count_posted_others(struct qp *q, uint64_t n, uint64_t bytes)
@@ -384,8 +384,8 @@ int lib_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	ret = q->post_recv(qp, wr, &bad);
 	n = recv_posted(n, ret, bad, bad_wr);
 	/* .sq is not held here: it is the send queue's. */
-	count(&q->slot->post_owner.recv_wrs, &q->slot->post_others.recv_wrs,
-	      claim(&q->recv_owner), n);
+	count_by_thread(&q->slot->post_owner.recv_wrs, &q->slot->post_others.recv_wrs,
+			claim_owner(&q->recv_owner), n);
 	return ret;
 }
 

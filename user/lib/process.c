@@ -90,14 +90,14 @@ static uintptr_t forking;
 static void before_fork(void)
 {
 	if (lib_lock())
-		__atomic_store_n(&forking, self(), __ATOMIC_RELAXED);
+		__atomic_store_n(&forking, self_thread(), __ATOMIC_RELAXED);
 }
 
 static void after_fork_in_parent(void)
 {
 	/* Two processes have the QPs from now on, and only one of them would know of a move. */
 	move_forked = true;
-	if (__atomic_load_n(&forking, __ATOMIC_RELAXED) != self())
+	if (__atomic_load_n(&forking, __ATOMIC_RELAXED) != self_thread())
 		return;
 	__atomic_store_n(&forking, 0, __ATOMIC_RELAXED);
 	lib_unlock();
@@ -105,7 +105,7 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
-	if (forking == self())
+	if (forking == self_thread())
 		allow_cancel(cancel_was);
 	forking = 0;
 	/* What the child opens itself is its own. */

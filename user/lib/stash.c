@@ -29,7 +29,7 @@ bool stash_can(const struct cq *c)
 /* Whether this thread may take .lock, and should not leave it to the usual poller. */
 static bool may_take_lock(const struct cq *c, bool patient)
 {
-	uintptr_t me = self(), owner = atomic_load_explicit(&c->lock.owner, memory_order_relaxed);
+	uintptr_t me = self_thread(), owner = atomic_load_explicit(&c->lock.owner, memory_order_relaxed);
 
 	/* This is a signal handler that interrupted the poll of this CQ. */
 	if (atomic_load_explicit(&c->lock.holder, memory_order_relaxed) == me)

@@ -48,11 +48,11 @@ static void write_held(FILE *f, const struct swiftrdma_report *r)
 	for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++) {
 		const struct swiftrdma_held *h = &r->held[k];
 
-		if (!figure(&h->posts) && !figure(&h->passed))
+		if (!read_counter(&h->posts) && !read_counter(&h->passed))
 			continue;
 		fprintf(f, "%s\"%s\":{\"posts\":%" PRIu64 ",\"wrs\":%" PRIu64 ",\"ns\":%" PRIu64
-			",\"passed\":%" PRIu64 "}", before, name[k], figure(&h->posts),
-			figure(&h->wrs), figure(&h->ns), figure(&h->passed));
+			",\"passed\":%" PRIu64 "}", before, name[k], read_counter(&h->posts),
+			read_counter(&h->wrs), read_counter(&h->ns), read_counter(&h->passed));
 		before = ",";
 	}
 	fputc('}', f);
@@ -94,10 +94,10 @@ static void write_device(FILE *f, const struct device *dev)
 	write_times(f, "hol", dev->hol);
 	write_held(f, dev->report);
 	fprintf(f, ",\"huge_pages\":{\"regions\":%" PRIu64 ",\"ranges\":%" PRIu64 ",\"left\":%" PRIu64 "}",
-		figure(&dev->report->huge_regions), figure(&dev->report->huge_ranges),
-		figure(&dev->report->huge_left));
+		read_counter(&dev->report->huge_regions), read_counter(&dev->report->huge_ranges),
+		read_counter(&dev->report->huge_left));
 	fprintf(f, ",\"chunk\":{\"split\":%" PRIu64 ",\"left\":%" PRIu64 "}",
-		figure(&dev->report->chunk_wrs), figure(&dev->report->chunk_left));
+		read_counter(&dev->report->chunk_wrs), read_counter(&dev->report->chunk_left));
 	if (settings.move)
 		write_moves(f, &dev->moves);
 	fputc('}', f);

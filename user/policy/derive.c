@@ -26,7 +26,7 @@ static bool wants_class(const struct config_job *j)
 	return has_latency(j) || has_rate_target(j);
 }
 
-static bool outranks(const struct config_job *a, const struct config_job *b)
+static bool job_outranks(const struct config_job *a, const struct config_job *b)
 {
 	return a->rank && (!b->rank || a->rank < b->rank);
 }
@@ -39,7 +39,7 @@ static bool yields_class(const struct config *cfg, const struct config_job *j)
 	if (has_latency(j))
 		return false;
 	for (i = 0; i < cfg->n_jobs; i++)
-		if (wants_class(&cfg->jobs[i]) && outranks(&cfg->jobs[i], j))
+		if (wants_class(&cfg->jobs[i]) && job_outranks(&cfg->jobs[i], j))
 			return true;
 	return false;
 }
@@ -49,7 +49,7 @@ static bool leads_any(const struct config *cfg, const struct config_job *j)
 	size_t i;
 
 	for (i = 0; i < cfg->n_jobs; i++)
-		if (outranks(j, &cfg->jobs[i]))
+		if (job_outranks(j, &cfg->jobs[i]))
 			return true;
 	return false;
 }
@@ -176,7 +176,7 @@ static const char *first_below(const struct config *cfg, const struct config_job
 	size_t i;
 
 	for (i = 0; i < cfg->n_jobs; i++)
-		if (outranks(j, &cfg->jobs[i]))
+		if (job_outranks(j, &cfg->jobs[i]))
 			return cfg->jobs[i].name;
 	return "others";
 }
@@ -187,7 +187,7 @@ static const char *first_above(const struct config *cfg, const struct config_job
 	size_t i;
 
 	for (i = 0; i < cfg->n_jobs; i++)
-		if (wants_class(&cfg->jobs[i]) && outranks(&cfg->jobs[i], j))
+		if (wants_class(&cfg->jobs[i]) && job_outranks(&cfg->jobs[i], j))
 			return cfg->jobs[i].name;
 	return "others";
 }

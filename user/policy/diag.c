@@ -140,7 +140,7 @@ void diag_print(const struct diag *r, FILE *f)
 			r->total + r->warnings - r->n);
 }
 
-static size_t min(size_t a, size_t b)
+static size_t min_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -160,7 +160,7 @@ static size_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 			size_t up = row[j];
 			bool same = !strncasecmp(&a[i - 1], &b[j - 1], 1);
 
-			row[j] = min(min(up, row[j - 1]) + 1, diag + !same);
+			row[j] = min_size(min_size(up, row[j - 1]) + 1, diag + !same);
 			diag = up;
 		}
 	}

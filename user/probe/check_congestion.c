@@ -20,7 +20,7 @@
 #define MODULE_US	100000
 
 /* 0 or -errno. If *@channel is not NULL, the caller destroys it, which ends the subscription. */
-static int subscribe(struct nic *nic, struct mlx5dv_devx_event_channel **channel)
+static int subscribe_events(struct nic *nic, struct mlx5dv_devx_event_channel **channel)
 {
 	uint16_t type = EVENT;
 	int flags;
@@ -60,8 +60,8 @@ static void compare_module(struct probe *p, struct probe_finding *f, uint64_t be
 			"events that the module received");
 }
 
-static void provoke(struct probe *p, struct probe_finding *f, struct nic *bare,
-		    struct mlx5dv_devx_event_channel *channel)
+static void provoke_congestion(struct probe *p, struct probe_finding *f, struct nic *bare,
+			       struct mlx5dv_devx_event_channel *channel)
 {
 	struct writers_want want = {
 		.from = bare, .to = probe_to(p), .qps = QPS, .depth = DEPTH, .bytes = BYTES,
@@ -101,12 +101,12 @@ void check_congestion(struct probe *p, struct probe_finding *f)
 		finding_nic(f);
 		return;
 	}
-	err = subscribe(&bare, &channel);
+	err = subscribe_events(&bare, &channel);
 	if (err)
 		finding_differs(f, "the NIC or its driver does not let a process subscribe to it: %s",
 				strerror(-err));
 	else
-		provoke(p, f, &bare, channel);
+		provoke_congestion(p, f, &bare, channel);
 	if (channel)
 		mlx5dv_devx_destroy_event_channel(channel);
 	nic_close(&bare);

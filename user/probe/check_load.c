@@ -122,8 +122,8 @@ void check_registers(struct probe *p, struct probe_finding *f)
 }
 
 /* The rate of each point of a sweep. False: not measured, and @f says why. */
-static bool sweep(struct probe *p, struct probe_finding *f, const uint32_t *points, size_t n,
-		  bool of_qps, struct fit_curve *c)
+static bool sweep_points(struct probe *p, struct probe_finding *f, const uint32_t *points, size_t n,
+			 bool of_qps, struct fit_curve *c)
 {
 	c->n = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -150,7 +150,7 @@ void check_depth(struct probe *p, struct probe_finding *f)
 	struct model_params params;
 	double peak = 0, last, knee;
 
-	if (!sweep(p, f, depths, N(depths), false, c))
+	if (!sweep_points(p, f, depths, N(depths), false, c))
 		return;
 	for (size_t i = 0; i < c->n; i++)
 		peak = c->rate[i] > peak ? c->rate[i] : peak;
@@ -179,7 +179,7 @@ void check_qps(struct probe *p, struct probe_finding *f)
 	struct fit_curve *c = &p->measured.qps;
 	double few, many;
 
-	if (!sweep(p, f, qp_counts, N(qp_counts), true, c))
+	if (!sweep_points(p, f, qp_counts, N(qp_counts), true, c))
 		return;
 	few = c->rate[1];
 	many = c->rate[c->n - 1];

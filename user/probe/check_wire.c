@@ -54,7 +54,7 @@ static int count_priorities(struct probe *p, struct probe_finding *f, struct nic
 	return 0;
 }
 
-static int busiest(const uint64_t sent[PRIOS])
+static int busiest_prio(const uint64_t sent[PRIOS])
 {
 	int best = 0;
 
@@ -78,8 +78,8 @@ static void compare_priorities(struct probe *p, struct probe_finding *f, struct 
 	}
 	if (count_priorities(p, f, pair, is))
 		return;
-	from = busiest(was);
-	to = busiest(is);
+	from = busiest_prio(was);
+	to = busiest_prio(is);
 	finding_compare(f, PROBE_AT_LEAST, "frames", MESSAGES, (double)was[from],
 			"in priority %d, DSCP 0", from);
 	finding_compare(f, PROBE_AT_LEAST, "frames", MESSAGES, (double)is[to],

@@ -131,7 +131,7 @@ const struct probe_check probe_checks[] = {
 const size_t probe_n_checks = sizeof(probe_checks) / sizeof(probe_checks[0]);
 
 /* True: something that the check needs is missing, and @f says what. */
-static bool lacks(struct probe *p, const struct probe_check *check, struct probe_finding *f)
+static bool lacks_needs(struct probe *p, const struct probe_check *check, struct probe_finding *f)
 {
 	if (check->needs & NEEDS_MLX5 && !p->mlx5)
 		finding_cannot(f, "driver %s: not a ConnectX, or libmlx5 does not know it", p->driver);
@@ -156,6 +156,6 @@ void probe_run(struct probe *p, const struct probe_check *check, struct probe_fi
 	f->check = check->name;
 	f->assumed = check->assumed;
 	f->source = check->source;
-	if (!lacks(p, check, f))
+	if (!lacks_needs(p, check, f))
 		check->run(p, f);
 }

@@ -88,7 +88,7 @@ double fit_context_penalty(enum model_preset preset)
 	return p.pu_ps ? (double)p.fetch_ps / p.pu_ps : 0;
 }
 
-static double smaller(double a, double b)
+static double smaller_of(double a, double b)
 {
 	return a < b ? a : b;
 }
@@ -103,15 +103,15 @@ double fit_model_rate(enum model_preset preset, const struct fit_load *l)
 	model_preset_host(preset, &h);
 	rate = p.pus * 1e12 / (p.pu_ps + p.payload_ps);
 	port = (double)p.link_bps / ((l->bytes + p.header) * 8.0);
-	rate = smaller(rate, port);
+	rate = smaller_of(rate, port);
 	if (l->host && h.post_ps)
-		rate = smaller(rate, l->threads * 1e12 / h.post_ps);
+		rate = smaller_of(rate, l->threads * 1e12 / h.post_ps);
 	if (l->contenders > 1)
-		rate = smaller(rate, 1e12 / (p.uar_ps * pow(l->contenders, p.uar_exp / 1000.0)));
+		rate = smaller_of(rate, 1e12 / (p.uar_ps * pow(l->contenders, p.uar_exp / 1000.0)));
 	return rate;
 }
 
-static double within(double v, double least, double most)
+static double clamp_to(double v, double least, double most)
 {
 	return v < least ? least : v > most ? most : v;
 }
@@ -129,12 +129,12 @@ void fit_write(FILE *f, enum model_preset preset, const struct fit_measured *m, 
 	if (m->link_bps)
 		fprintf(f, "  link: %" PRIu64 "Mbit/s\n", m->link_bps / 1000000);
 	if (fit_knee(&m->depth, fit_wqe_penalty(preset), &knee))
-		fprintf(f, "  wqe_limit: %.0f\n", within(knee, 1, WQES_MAX));
+		fprintf(f, "  wqe_limit: %.0f\n", clamp_to(knee, 1, WQES_MAX));
 	if (fit_knee(&m->qps, fit_context_penalty(preset), &knee))
 		fprintf(f, "  cache_bytes: %.0f\n",
-			within(knee * p.entry_bytes[MODEL_QPC], CACHE_MIN, CACHE_MAX));
+			clamp_to(knee * p.entry_bytes[MODEL_QPC], CACHE_MIN, CACHE_MAX));
 	if (m->command_ns > 0)
-		fprintf(f, "  control_time: %.0fns\n", within(m->command_ns, 1, CONTROL_MAX_NS));
+		fprintf(f, "  control_time: %.0fns\n", clamp_to(m->command_ns, 1, CONTROL_MAX_NS));
 	fputs("time: 2ms\njobs:\n  - {name: crowd, class: throughput, arrival: closed, op: write, threads: 16, qps: 64, depth: 8, size: 512, uars: 16}\n",
 	      f);
 }

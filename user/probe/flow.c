@@ -9,7 +9,7 @@
 #define UDP		17
 #define ROCE_PORT	4791
 
-static int fail(struct flow_count *c, const char *what, int error)
+static int flow_failed(struct flow_count *c, const char *what, int error)
 {
 	c->what = what;
 	if (!c->error.error)
@@ -55,15 +55,15 @@ int flow_count_open(struct flow_count *c, struct ibv_context *ctx, const union i
 	memset(c, 0, sizeof(*c));
 	c->counter = prm_alloc_counter(ctx, &c->id, &c->error);
 	if (!c->counter)
-		return fail(c, "a flow counter", -errno);
+		return flow_failed(c, "a flow counter", -errno);
 	mask.head.match_sz = value.head.match_sz = PRM_MATCH_BYTES;
 	fill_match(value.head.match_buf, mask.head.match_buf, to, sport);
 	c->matcher = mlx5dv_create_flow_matcher(ctx, &attr);
 	if (!c->matcher)
-		return fail(c, "a matcher of sent RoCE packets", -errno);
+		return flow_failed(c, "a matcher of sent RoCE packets", -errno);
 	count.obj = c->counter;
 	c->flow = mlx5dv_create_flow(c->matcher, &value.head, 1, &count);
-	return c->flow ? 0 : fail(c, "a rule that counts sent RoCE packets", -errno);
+	return c->flow ? 0 : flow_failed(c, "a rule that counts sent RoCE packets", -errno);
 }
 
 const char *flow_count_words(const struct flow_count *c)

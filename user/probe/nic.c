@@ -25,7 +25,7 @@ void nic_say(const char *s)
 	snprintf(words, sizeof(words), "%s", s);
 }
 
-static int fail(const char *what, int error)
+static int nic_failed(const char *what, int error)
 {
 	error = error ? error : EIO;
 	snprintf(words, sizeof(words), "%s: %s", what, strerror(error));
@@ -71,7 +71,7 @@ static int pick_gid(struct nic *nic, int entries)
 		nic->gid = e.gid;
 		nic->gid_index = (uint8_t)i;
 	}
-	return best ? 0 : fail("no GID", ENODEV);
+	return best ? 0 : nic_failed("no GID", ENODEV);
 }
 
 static int read_port(struct nic *nic)
@@ -80,9 +80,9 @@ static int read_port(struct nic *nic)
 	int err = ibv_query_port(nic->ctx, PORT, &attr);
 
 	if (err)
-		return fail("ibv_query_port", err);
+		return nic_failed("ibv_query_port", err);
 	if (attr.state != IBV_PORT_ACTIVE)
-		return fail("port 1 is not active", ENETDOWN);
+		return nic_failed("port 1 is not active", ENETDOWN);
 	nic->lid = attr.lid;
 	nic->mtu = attr.active_mtu;
 	nic->eth = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
@@ -112,12 +112,12 @@ static int open_memory(struct nic *nic)
 	nic->cq = nic->pd ? ibv_create_cq(nic->ctx, NIC_CQES, NULL, NULL, 0) : NULL;
 	nic->buf = aligned_alloc(PAGE, NIC_BUFFER);
 	if (!nic->cq || !nic->buf)
-		return fail("PD, CQ and memory", errno);
+		return nic_failed("PD, CQ and memory", errno);
 	memset(nic->buf, 0, NIC_BUFFER);
 	nic->mr = ibv_reg_mr(nic->pd, nic->buf, NIC_BUFFER,
 			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			     IBV_ACCESS_REMOTE_READ);
-	return nic->mr ? 0 : fail("ibv_reg_mr", errno);
+	return nic->mr ? 0 : nic_failed("ibv_reg_mr", errno);
 }
 
 int nic_open(struct nic *nic, const char *name, bool bare)
@@ -129,7 +129,7 @@ int nic_open(struct nic *nic, const char *name, bool bare)
 	if (bare)
 		setenv("MLX5_SHUT_UP_BF", "1", 1);
 	nic->ctx = open_named(name);
-	err = nic->ctx ? 0 : fail("it cannot be opened", errno);
+	err = nic->ctx ? 0 : nic_failed("it cannot be opened", errno);
 	if (bare)
 		unsetenv("MLX5_SHUT_UP_BF");
 	if (!err)
@@ -166,7 +166,7 @@ struct ibv_pd *nic_own_register(struct nic *nic, struct ibv_td **td)
 	if (*td)
 		pd = ibv_alloc_parent_domain(nic->ctx, &attr);
 	if (!pd)
-		fail("thread domain", errno);
+		nic_failed("thread domain", errno);
 	if (!pd && *td)
 		ibv_dealloc_td(*td);
 	return pd;
@@ -190,7 +190,7 @@ struct ibv_qp *nic_create_qp(struct nic *nic, const struct nic_want *want)
 	struct ibv_qp *qp = ibv_create_qp(want->pd ? want->pd : nic->pd, &attr);
 
 	if (!qp)
-		fail("ibv_create_qp", errno);
+		nic_failed("ibv_create_qp", errno);
 	return qp;
 }
 
@@ -260,7 +260,7 @@ static int connect_pair(struct nic_pair *p)
 		err = make_rts(p->a);
 	if (!err)
 		err = make_rts(p->b);
-	return err ? fail("connecting two QPs", err) : 0;
+	return err ? nic_failed("connecting two QPs", err) : 0;
 }
 
 int nic_pair_open(struct nic_pair *p, struct nic *from, struct nic *to,
@@ -308,7 +308,7 @@ static int post_list(struct nic_pair *p, uint32_t n, const struct ibv_send_wr *l
 	int err;
 
 	if (!n || n > LIST_MAX)
-		return fail("ibv_post_send", EINVAL);
+		return nic_failed("ibv_post_send", EINVAL);
 	for (uint32_t i = 0; i < n; i++) {
 		wr[i] = *like;
 		wr[i].wr_id = (uintptr_t)p;
@@ -316,7 +316,7 @@ static int post_list(struct nic_pair *p, uint32_t n, const struct ibv_send_wr *l
 	}
 	err = ibv_post_send(p->a, wr, &bad);
 	if (err)
-		return fail("ibv_post_send", err);
+		return nic_failed("ibv_post_send", err);
 	p->outstanding += n;
 	return 0;
 }
@@ -359,7 +359,7 @@ int nic_receive(struct nic_pair *p, uint32_t n)
 
 	while (!err && n--)
 		err = ibv_post_recv(p->b, &wr, &bad);
-	return err ? fail("ibv_post_recv", err) : 0;
+	return err ? nic_failed("ibv_post_recv", err) : 0;
 }
 
 int nic_poll(struct ibv_cq *cq, struct ibv_wc *wc, int n)
@@ -367,7 +367,7 @@ int nic_poll(struct ibv_cq *cq, struct ibv_wc *wc, int n)
 	int got = ibv_poll_cq(cq, n, wc);
 
 	if (got < 0)
-		return fail("ibv_poll_cq", EIO);
+		return nic_failed("ibv_poll_cq", EIO);
 	for (int i = 0; i < got; i++) {
 		if (wc[i].status) {
 			snprintf(words, sizeof(words), "a completion failed: %s",
@@ -396,7 +396,7 @@ int nic_wait(struct nic_pair *p, uint32_t left)
 		if (idle < IDLE_POLLS)
 			continue;
 		if (nic_now() > end)
-			return fail("writes do not complete", ETIMEDOUT);
+			return nic_failed("writes do not complete", ETIMEDOUT);
 		nic_sleep_us(IDLE_US);
 	}
 	return 0;

@@ -50,7 +50,7 @@
 #define COUNTER_IN	0x20
 #define COUNTER_OUT	0x20
 
-static void put(void *cmd, uint32_t at, uint32_t bits, uint32_t value)
+static void put_field(void *cmd, uint32_t at, uint32_t bits, uint32_t value)
 {
 	uint32_t shift = 32 - at % 32 - bits, word;
 	uint8_t *p = (uint8_t *)cmd + at / 32 * 4;
@@ -95,8 +95,8 @@ int prm_query_qp(struct ibv_qp *qp, struct prm_qp *q, struct prm_error *e)
 {
 	uint8_t in[16] = { 0 }, out[QUERY_QP_OUT] = { 0 };
 
-	put(in, OPCODE, OP_QUERY_QP);
-	put(in, QPN, qp->qp_num);
+	put_field(in, OPCODE, OP_QUERY_QP);
+	put_field(in, QPN, qp->qp_num);
 	if (judge_answer(mlx5dv_devx_qp_query(qp, in, sizeof(in), out, sizeof(out)), out, e))
 		return e->error;
 	q->uar_page = prm_get(out, UAR_PAGE);
@@ -112,10 +112,10 @@ int prm_set_dscp(struct ibv_qp *qp, uint8_t dscp, struct prm_error *e)
 {
 	uint8_t in[RTS2RTS_IN] = { 0 }, out[16] = { 0 };
 
-	put(in, OPCODE, OP_RTS2RTS_QP);
-	put(in, QPN, qp->qp_num);
-	put(in, OPT_PARAM_MASK, OPT_DSCP);
-	put(in, DSCP, dscp);
+	put_field(in, OPCODE, OP_RTS2RTS_QP);
+	put_field(in, QPN, qp->qp_num);
+	put_field(in, OPT_PARAM_MASK, OPT_DSCP);
+	put_field(in, DSCP, dscp);
 	return judge_answer(mlx5dv_devx_qp_modify(qp, in, sizeof(in), out, sizeof(out)), out, e);
 }
 
@@ -130,8 +130,8 @@ int prm_query_cap(struct ibv_context *ctx, enum prm_cap kind, uint8_t cap[PRM_CA
 {
 	uint8_t in[16] = { 0 }, out[HEAD_BYTES + PRM_CAP_BYTES] = { 0 };
 
-	put(in, OPCODE, OP_QUERY_HCA_CAP);
-	put(in, OP_MOD, (uint32_t)kind << 1 | CAP_CURRENT);
+	put_field(in, OPCODE, OP_QUERY_HCA_CAP);
+	put_field(in, OP_MOD, (uint32_t)kind << 1 | CAP_CURRENT);
 	if (send_general(ctx, in, sizeof(in), out, sizeof(out), e))
 		return e->error;
 	memcpy(cap, out + HEAD_BYTES, PRM_CAP_BYTES);
@@ -142,7 +142,7 @@ int prm_query_vport(struct ibv_context *ctx, struct prm_error *e)
 {
 	uint8_t in[VPORT_IN] = { 0 }, out[VPORT_OUT] = { 0 };
 
-	put(in, OPCODE, OP_QUERY_VPORT_COUNTER);
+	put_field(in, OPCODE, OP_QUERY_VPORT_COUNTER);
 	return send_general(ctx, in, sizeof(in), out, sizeof(out), e);
 }
 
@@ -152,7 +152,7 @@ struct mlx5dv_devx_obj *prm_alloc_counter(struct ibv_context *ctx, uint32_t *id,
 	uint8_t in[16] = { 0 }, out[16] = { 0 };
 	struct mlx5dv_devx_obj *counter;
 
-	put(in, OPCODE, OP_ALLOC_FLOW_COUNTER);
+	put_field(in, OPCODE, OP_ALLOC_FLOW_COUNTER);
 	counter = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, sizeof(out));
 	judge_answer(counter ? 0 : -1, out, e);
 	*id = prm_get(out, NEW_COUNTER);
@@ -164,8 +164,8 @@ int prm_query_counter(struct mlx5dv_devx_obj *counter, uint32_t id, uint64_t *pa
 {
 	uint8_t in[COUNTER_IN] = { 0 }, out[COUNTER_OUT] = { 0 };
 
-	put(in, OPCODE, OP_QUERY_FLOW_COUNTER);
-	put(in, ASKED_COUNTER, id);
+	put_field(in, OPCODE, OP_QUERY_FLOW_COUNTER);
+	put_field(in, ASKED_COUNTER, id);
 	if (judge_answer(mlx5dv_devx_obj_query(counter, in, sizeof(in), out, sizeof(out)), out, e))
 		return e->error;
 	*packets = (uint64_t)prm_get(out, PACKETS_HIGH) << 32 | prm_get(out, PACKETS_LOW);
@@ -174,9 +174,9 @@ int prm_query_counter(struct mlx5dv_devx_obj *counter, uint32_t id, uint64_t *pa
 
 void prm_put_match(void *match, const struct prm_match *m)
 {
-	put(match, MATCH_VERSION, m->ip_version);
-	put(match, MATCH_PROTOCOL, m->ip_protocol);
-	put(match, MATCH_SPORT, m->udp_sport);
-	put(match, MATCH_DPORT, m->udp_dport);
+	put_field(match, MATCH_VERSION, m->ip_version);
+	put_field(match, MATCH_PROTOCOL, m->ip_protocol);
+	put_field(match, MATCH_SPORT, m->udp_sport);
+	put_field(match, MATCH_DPORT, m->udp_dport);
 	memcpy((uint8_t *)match + MATCH_DST / 8, m->dst, sizeof(m->dst));
 }

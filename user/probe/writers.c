@@ -46,7 +46,7 @@ static void give_up(struct worker *w, int error)
 	atomic_store(&w->all->failed, true);
 }
 
-static int post(struct worker *w, struct nic_pair *pair)
+static int post_write(struct worker *w, struct nic_pair *pair)
 {
 	int err = nic_write(pair, 1, w->all->want->bytes, false);
 
@@ -63,7 +63,7 @@ static int fill_queues(struct worker *w)
 
 	for (uint32_t i = w->first; i < want->qps && !err; i += want->threads)
 		for (uint32_t k = 0; k < want->depth && !err; k++)
-			err = post(w, &w->all->member[i].pair);
+			err = post_write(w, &w->all->member[i].pair);
 	return err;
 }
 
@@ -81,14 +81,14 @@ static int turn_over(struct worker *w, bool stop)
 
 		pair->outstanding--;
 		if (!stop)
-			err = post(w, pair);
+			err = post_write(w, pair);
 	}
 	if (n > 0)
 		atomic_fetch_add(&w->done, (unsigned long long)n);
 	return err ? err : n;
 }
 
-static void *work(void *arg)
+static void *writer_main(void *arg)
 {
 	struct worker *w = arg;
 	int n = fill_queues(w);
@@ -182,7 +182,7 @@ static uint64_t count_done(const struct writers *c)
 }
 
 /* Measures until the time is over, and stops the threads. */
-static void watch(struct writers *c, struct writers_result *r)
+static void measure_writers(struct writers *c, struct writers_result *r)
 {
 	const struct writers_want *want = c->want;
 	uint64_t warm = (uint64_t)want->qps * want->depth, start = nic_now(), began = 0, first = 0;
@@ -214,7 +214,7 @@ static int start_threads(struct writers *c)
 	while (c->threads < c->want->threads && !err) {
 		struct worker *w = &c->worker[c->threads];
 
-		err = pthread_create(&w->thread, NULL, work, w);
+		err = pthread_create(&w->thread, NULL, writer_main, w);
 		c->threads += !err;
 	}
 	return -err;
@@ -256,7 +256,7 @@ int writers_run(const struct writers_want *want, struct writers_result *r)
 	if (err)
 		atomic_store(&c.stop, true);
 	else
-		watch(&c, r);
+		measure_writers(&c, r);
 	failed = join_threads(&c, r, &words);
 	if (words)
 		nic_say(words);

@@ -11,19 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t random32(struct sim *s)
+static uint32_t draw_random(struct sim *s)
 {
 	return model_xorshift(&s->rng);
 }
 
 double sim_random(struct sim *s)
 {
-	return (random32(s) + 0.5) / 4294967296.0;
+	return (draw_random(s) + 0.5) / 4294967296.0;
 }
 
 static uint64_t random_below(struct sim *s, uint64_t bound)
 {
-	return random32(s) * bound >> 32;
+	return draw_random(s) * bound >> 32;
 }
 
 /* Sets when the thread continues. MODEL_NEVER: a later event wakes it, such as an unlock. */
@@ -280,7 +280,7 @@ void sim_first_arrival(struct sim *s, struct sim_thread *t)
 	const struct sim_job *is = s->job[t->job].is;
 
 	t->comes = is->start * 1000;
-	t->comes_rng = random32(s);
+	t->comes_rng = draw_random(s);
 	if (is->arrival == SIM_OPEN)
 		t->comes += arrival_gap(&t->comes_rng, is->rate);
 	t->came = t->comes;
