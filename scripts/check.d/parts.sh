@@ -94,6 +94,21 @@ runs_on() {
 declare -A debug_nic=([fabric]=softhca-eth [fio]=softhca-eth [mpi]=softhca [pingpong]=rxe [pyverbs]=rxe
 	[rdmacm]=softhca [ucx]=softhca)
 
+# hca_parts KERNEL SUITE SCRIPT: a part for each link layer of the software ConnectX that the suite lists. On rt and
+# debug most suites run on the first one alone: only of three suites is there module code for each link layer.
+hca_parts() {
+	local kernel=$1 suite=$2 script=$3 nic end=
+
+	for nic in $(nics_of "$script"); do
+		vm_part "$kernel" "$suite$end" "$nic" "$script"
+		case $kernel/$suite in
+		*/refused|*/peer|*/offers) ;;
+		rt/*|debug/*) break ;;
+		esac
+		end=-eth
+	done
+}
+
 kernel_parts() {
 	local kernel=$1 file name nic client
 
@@ -116,17 +131,11 @@ kernel_parts() {
 		name=${file#selftests/mlx5/}
 		name=${name%.sh}
 		runs_on "$kernel" "$name" || continue
-		case $name in busy|eth|ports) nic=softhca-eth ;; *) nic=softhca ;; esac
-		vm_part "$kernel" "mlx5/$name" $nic "$file"
+		hca_parts "$kernel" "mlx5/$name" "$file"
 	done
 	for file in selftests/softhca/tests/*.sh; do
-		name=$(basename "$file" .sh)
-		case $name in eth) nic=softhca-eth ;; *) nic=softhca ;; esac
-		vm_part "$kernel" "softhca/$name" $nic "$file"
+		hca_parts "$kernel" "softhca/$(basename "$file" .sh)" "$file"
 	done
-	vm_part "$kernel" mlx5/refused-eth softhca-eth selftests/mlx5/refused.sh
-	vm_part "$kernel" mlx5/peer-eth softhca-eth selftests/mlx5/peer.sh
-	vm_part "$kernel" softhca/offers-eth softhca-eth selftests/softhca/tests/offers.sh
 	for client in selftests/clients/*.sh; do
 		name=$(basename "$client" .sh)
 		for nic in $(nics_of "$client"); do

@@ -4,7 +4,7 @@
 # QPs that are made past RDMA core: seen from their creation to their end, whoever
 # ends them, beside all others; and where they are not seen, that this is said.
 #
-#   scripts/vm --nic softhca -- selftests/mlx5/devx.sh
+#   scripts/vm --nic softhca|softhca-eth -- selftests/mlx5/devx.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/mlx5.sh

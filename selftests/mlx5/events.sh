@@ -5,7 +5,7 @@
 # diagnostic counters; and that nothing is asked of it while nobody reads. Against a
 # model: what is shown is that figures arrive whole, not what a NIC would say.
 #
-#   scripts/vm --nic softhca -- selftests/mlx5/events.sh
+#   scripts/vm --nic softhca|softhca-eth -- selftests/mlx5/events.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/mlx5.sh

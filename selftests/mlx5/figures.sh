@@ -4,7 +4,7 @@
 # What it costs a NIC that somebody reads, who may cause that, and when the figures are
 # of: the device counts the commands it served.
 #
-#   scripts/vm --nic softhca -- selftests/mlx5/figures.sh
+#   scripts/vm --nic softhca|softhca-eth -- selftests/mlx5/figures.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/mlx5.sh

@@ -4,7 +4,7 @@
 # What memory regions take in the NIC: translations and page sizes, as the device has
 # them in its keys, asked for when somebody reads and never twice.
 #
-#   scripts/vm --nic softhca -- selftests/mlx5/mrs.sh
+#   scripts/vm --nic softhca|softhca-eth -- selftests/mlx5/mrs.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/mlx5.sh

@@ -4,7 +4,7 @@
 # Doorbell records: every WQEBB is counted, whatever its program does, across wraps
 # of the record's 16 bits; and every page is given back.
 #
-#   scripts/vm --nic softhca -- selftests/mlx5/records.sh
+#   scripts/vm --nic softhca|softhca-eth -- selftests/mlx5/records.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/mlx5.sh

@@ -4,7 +4,7 @@
 # UARs, QP by QP: the same as the device itself counted, for unmodified programs,
 # for many registers, for thread domains and for several processes.
 #
-#   scripts/vm --nic softhca -- selftests/mlx5/uars.sh
+#   scripts/vm --nic softhca|softhca-eth -- selftests/mlx5/uars.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/mlx5.sh

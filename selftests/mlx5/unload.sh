@@ -4,7 +4,7 @@
 # The modules go in every order, under traffic: the provider, swiftrdma, mlx5_ib, the
 # device. Nothing stays behind. FULL=1: in more orders.
 #
-#   scripts/vm --nic softhca -- selftests/mlx5/unload.sh
+#   scripts/vm --nic softhca|softhca-eth -- selftests/mlx5/unload.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/mlx5.sh
