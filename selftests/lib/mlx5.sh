@@ -37,6 +37,14 @@ as_nobody() {
 }
 # commands DEV: the number of commands that were sent to it.
 commands() { as_nobody swiftrdma -j dev show "$1" | jq '.[0].commands'; }
+# sent_few DEV: it got few commands since the module was loaded. Ports are read once then, on Ethernet the eight
+# priorities and the congestion notifications of each as well.
+sent_few() {
+	local most=4
+
+	[ "$(cat "/sys/class/infiniband/$1/ports/1/link_layer")" = InfiniBand ] || most=$((most + 9))
+	[ "$(commands "$1")" -le $most ]
+}
 
 # A program with QPs that executes commands: wq_start NAME ARG..., wq NAME COMMAND...,
 # wq_end NAME. wq prints the lines of the answer; the last one marks its end.
@@ -108,11 +116,12 @@ our_uars() {
 		jq -r '.[] | select(.kind != "kernel") | "\(.uar) \(.qps) \(.wrs)"' | sort -n
 }
 
-# As dmesg_complaints, without complaints that the device causes: its poller is a real-time
-# thread, which is busy under load, and it lacks a capability.
+# As dmesg_complaints, without complaints that the device causes, with and without the module: its
+# poller is a real-time thread, which is busy under load, and mlx5_core logs the capabilities that it
+# lacks.
 mlx5_complaints() {
 	dmesg_complaints |
-		grep -vE 'sched: RT throttling activated|mlx5_pci_vsc_init:.*vendor specific ID'
+		grep -vE 'sched: RT throttling activated|mlx5_pci_vsc_init:.*vendor specific ID|Missing eth_net_offloads'
 }
 
 # An earlier suite in the same VM may have left no device or another one, and messages in

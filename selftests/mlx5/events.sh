@@ -18,8 +18,7 @@ posted() { [ "$(swiftrdma -j uar show mlx5_0 "$1" | jq '.[0].wrs')" -gt "$2" ]; 
 ktap_begin
 dmesg -C
 check "load" both_load
-few() { [ "$(commands "$1")" -le 4 ]; }
-check "loading sends few commands" few mlx5_0
+check "loading sends few commands" sent_few mlx5_0
 like "the device tells of congestion" "$(cat $srdma_debugfs/mlx5_0/summary)" 'yes +congestion'
 like "it has no counters without a model" "$(summary mlx5_0 mtt_hits)" '^$'
 swiftrdma -j monitor congestion >"$work/heard" 2>"$work/monitor" & monitor=$!

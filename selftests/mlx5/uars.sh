@@ -30,8 +30,7 @@ figure() { swiftrdma -j uar show "$1" "$2" | jq ".[0].$3"; }
 ktap_begin
 dmesg -C
 check "load" both_load
-few() { [ "$(commands "$1")" -le 4 ]; }
-check "loading sends few commands" few mlx5_0
+check "loading sends few commands" sent_few mlx5_0
 is "provider" "$(dev mlx5_0 provider)" mlx5
 
 wq_start default --qps 64 --threads 4
