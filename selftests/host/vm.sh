@@ -115,12 +115,16 @@ start rxe --timeout 200 --nic rxe -- sh -c '
 		sleep 0.1
 	done
 	grep -c "10.1.0.1.* > 10.1.0.2.4791" /tmp/dump' &
+# The second suite of a guest loads the software ConnectX anew.
+start again --timeout 200 --nic softhca-eth --mem 2G -- bash -c '
+	. selftests/lib/mlx5.sh; . selftests/lib/mlx5.sh; cat /sys/class/infiniband/mlx5_0/ports/1/link_layer' &
 wait
 is "the time limit is kept" "$(status limit)" 124
 check "... and is not what the boot takes" [ -e "$work/limit/started" ]
 check "the time limit names what was running" grep -q 'sleep 4321' "$work/limit.err"
 is "two rxe devices talk" "$(status rxe)" 0
 check "their packets cross the veth pair" [ "$(tail -n 1 "$work/rxe.out")" -ge 100 ]
+is "the second suite of a guest has the NIC of the first" "$(cat "$work/again.out")" Ethernet
 
 # None boots that fast; what hangs now and then is tried again.
 start unbooted --boot-timeout 2 --share "$work/unbooted" -- true &

@@ -127,9 +127,9 @@ mlx5_complaints() {
 # An earlier suite in the same VM may have left no device or another one, and messages in
 # the kernel log.
 if [ -e /run/hca_used ]; then
-	# shellcheck disable=SC2086
+	read -r -a params </run/hca_params
 	if ! { [ ! -d /sys/module/softhca ] || wait_for 60 rmmod softhca; } ||
-	   ! hca_load ${SOFTHCA_PARAMS:-}; then
+	   ! hca_load "${params[@]}"; then
 		echo "Bail out! no device of its own"
 		exit 1
 	fi

@@ -5,7 +5,7 @@
 # a QP connects, rates and weights of jobs on live QPs, under leases. Against a model:
 # it shows the commands' form and that the model obeys, not that a NIC would.
 #
-#   scripts/vm --nic softhca|softhca-eth -- selftests/mlx5/actions.sh
+#   scripts/vm --nic softhca -- selftests/mlx5/actions.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/mlx5.sh
