@@ -172,5 +172,15 @@ is "... and tells nothing of the NIC's port" "$(tells 0)" '[false,false]'
 is "the virtual function still has bytes" "$(bytes 1)" '["hca1",true,true,true,true]'
 like "doctor says which it is" "$(swiftrdma doctor device)" 'mlx5_0: a physical function \(PF\) in switchdev mode'
 check "unload" both_unload
+
+# The kernel knows a scalable function by its name on the auxiliary bus alone.
+check "the physical function gets the name of a scalable one" \
+	insmod "build/above/$(uname -r)/above.ko" dev=mlx5_0 parent=mlx5_core.sf.4
+check "load" srdma_load
+is "it is one" "$(swiftrdma -j dev show mlx5_0 | jq -r '.[0].function')" sf
+like "in debugfs, too" "$(summary mlx5_0 function)" '^SF$'
+is "it tells nothing of the NIC's port" "$(tells 0)" '[false,false]'
+check "unload" srdma_unload
+check "it has its own name again" eval 'rmmod above && [ -e /sys/bus/pci/devices/*/infiniband/mlx5_0 ]'
 is "nothing in the kernel log" "$(mlx5_complaints)" ""
 ktap_end

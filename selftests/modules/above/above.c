@@ -7,6 +7,7 @@
  * hold_destroy is the same of destroy_qp. With listed=1 RDMA core goes on listing a QP
  * that is being destroyed, as it did before it had rdma_restrack_begin_del(). With
  * dmabuf=1 the device registers dma-bufs, or what is called so: the caller's own memory.
+ * With parent=NAME the device's parent has that name while this module is loaded.
  * For tests only.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -15,6 +16,8 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/version.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -76,6 +79,12 @@ MODULE_PARM_DESC(dmabuf, "reg_user_mr_dmabuf registers the caller's memory at th
 static char *dev = "rxe0";
 module_param(dev, charp, 0400);
 MODULE_PARM_DESC(dev, "which device");
+
+static char *parent;
+module_param(parent, charp, 0400);
+MODULE_PARM_DESC(parent, "name of the device's parent meanwhile");
+
+static char *own_name;
 
 static int (*below)(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
 
@@ -162,6 +171,11 @@ static int above_add(struct ib_device *ibdev)
 {
 	if (strcmp(dev_name(&ibdev->dev), dev) || below)
 		return -EOPNOTSUPP;
+	if (parent) {
+		own_name = kstrdup(dev_name(ibdev->dev.parent), GFP_KERNEL);
+		if (!own_name || device_rename(ibdev->dev.parent, parent))
+			return -ENOMEM;
+	}
 	below = ibdev->ops.create_qp;
 	ibdev->ops.create_qp = above_create_qp;
 	modify_below = ibdev->ops.modify_qp;
@@ -179,6 +193,9 @@ static int above_add(struct ib_device *ibdev)
 
 static void above_remove(struct ib_device *ibdev, void *data)
 {
+	if (parent)
+		WARN_ON(device_rename(ibdev->dev.parent, own_name));
+	kfree(own_name);
 	if (ibdev->ops.create_qp != above_create_qp || leave)
 		return;
 	ibdev->ops.create_qp = below;
