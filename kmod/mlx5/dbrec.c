@@ -97,7 +97,7 @@ out:
 	return ret;
 }
 
-/* Returns the slot, and its block in @b; SRDMA_NO_SLOT: there is no memory. */
+/* Take a free slot and store its block in @b. Returns SRDMA_NO_SLOT if there is no memory. */
 static u32 slot_alloc(struct srdma_mlx5 *md, struct srdma_block **b)
 {
 	u32 slot;
@@ -226,7 +226,7 @@ void srdma_record_del(struct srdma_mlx5 *md, struct srdma_qp *q)
 	s->q = NULL;
 	spin_unlock(&b->lock);
 
-	/* The slot is this thread's alone until it is freed. */
+	/* No other thread uses the slot before slot_free(). */
 	srdma_sq_put(&s->sq);
 	if (s->held) {
 		put_page(s->held);

@@ -95,7 +95,7 @@ declare -A debug_nic=([fabric]=softhca-eth [fio]=softhca-eth [mpi]=softhca [ping
 	[rdmacm]=softhca [ucx]=softhca)
 
 # hca_parts KERNEL SUITE SCRIPT: a part for each link layer of the software ConnectX that the suite lists. On rt and
-# debug most suites run on the first one alone: only of three suites is there module code for each link layer.
+# debug only three suites run on both link layers: those that test code of the module which differs by link layer.
 hca_parts() {
 	local kernel=$1 suite=$2 script=$3 nic end=
 

@@ -22,11 +22,8 @@ srdma_loaded() { [ -d /sys/module/swiftrdma ]; }
 
 # A dump in progress, or a debugfs file that is being read, keeps the module in use.
 srdma_unused() { [ "$(</sys/module/swiftrdma/refcnt)" = 0 ]; }
-# On a busy host some QPs may not have their own class back in the time that a disarm takes. It is
-# refused then, all leases hold as before, and it can be tried again.
-srdma_disarm() { echo 1 2>/dev/null >$srdma_debugfs/disarm; }
 srdma_unload() {
-	wait_for 30 srdma_disarm || { cat $srdma_debugfs/disarm >&2; return 1; }
+	echo 1 >$srdma_debugfs/disarm || return
 	wait_for 10 srdma_unused
 	rmmod swiftrdma
 }

@@ -179,7 +179,6 @@ check "the physical function gets the name of a scalable one" \
 check "load" srdma_load
 is "it is one" "$(swiftrdma -j dev show mlx5_0 | jq -r '.[0].function')" sf
 like "in debugfs, too" "$(summary mlx5_0 function)" '^SF$'
-is "it tells nothing of the NIC's port" "$(tells 0)" '[false,false]'
 check "unload" srdma_unload
 check "it has its own name again" eval 'rmmod above && [ -e /sys/bus/pci/devices/*/infiniband/mlx5_0 ]'
 is "nothing in the kernel log" "$(mlx5_complaints)" ""

@@ -7,7 +7,7 @@
  * hold_destroy is the same of destroy_qp. With listed=1 RDMA core goes on listing a QP
  * that is being destroyed, as it did before it had rdma_restrack_begin_del(). With
  * dmabuf=1 the device registers dma-bufs, or what is called so: the caller's own memory.
- * With parent=NAME the device's parent has that name while this module is loaded.
+ * parent=NAME renames the parent of the device to NAME until this module is unloaded.
  * For tests only.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -82,9 +82,9 @@ MODULE_PARM_DESC(dev, "which device");
 
 static char *parent;
 module_param(parent, charp, 0400);
-MODULE_PARM_DESC(parent, "name of the device's parent meanwhile");
+MODULE_PARM_DESC(parent, "new name of the device's parent");
 
-static char *own_name;
+static char *parent_name_before;
 
 static int (*below)(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
 
@@ -167,15 +167,24 @@ static struct kprobe begin_del = {
 	.post_handler = skipped,
 };
 
+static int rename_parent(struct ib_device *ibdev)
+{
+	char *name = kstrdup(dev_name(ibdev->dev.parent), GFP_KERNEL);
+
+	if (!name || device_rename(ibdev->dev.parent, parent)) {
+		kfree(name);
+		return -ENOMEM;
+	}
+	parent_name_before = name;
+	return 0;
+}
+
 static int above_add(struct ib_device *ibdev)
 {
 	if (strcmp(dev_name(&ibdev->dev), dev) || below)
 		return -EOPNOTSUPP;
-	if (parent) {
-		own_name = kstrdup(dev_name(ibdev->dev.parent), GFP_KERNEL);
-		if (!own_name || device_rename(ibdev->dev.parent, parent))
-			return -ENOMEM;
-	}
+	if (parent && rename_parent(ibdev))
+		return -ENOMEM;
 	below = ibdev->ops.create_qp;
 	ibdev->ops.create_qp = above_create_qp;
 	modify_below = ibdev->ops.modify_qp;
@@ -194,8 +203,8 @@ static int above_add(struct ib_device *ibdev)
 static void above_remove(struct ib_device *ibdev, void *data)
 {
 	if (parent)
-		WARN_ON(device_rename(ibdev->dev.parent, own_name));
-	kfree(own_name);
+		WARN_ON(device_rename(ibdev->dev.parent, parent_name_before));
+	kfree(parent_name_before);
 	if (ibdev->ops.create_qp != above_create_qp || leave)
 		return;
 	ibdev->ops.create_qp = below;
